@@ -2,10 +2,12 @@
 
 use actix_persistence_storage_api::{
     Journal, PageLimit, Payload, PersistenceId, ReplayRange, SnapshotCriteria, SnapshotMetadata,
-    SnapshotStore, StateUpdate, StorageError, StorageErrorKind, Timestamp, WriteOutcome,
+    SnapshotStore, StateStore, StateUpdate, StorageError, StorageErrorKind, Timestamp,
+    WriteOutcome,
 };
 
 use crate::Tables;
+use crate::steps::{assert_error, chain, id, store};
 use crate::writer::Writer;
 
 /// Rows that have what belongs to others are errors that say whose they are; rows that lack a checksum are read.
@@ -107,4 +109,50 @@ fn assert_corrupt(read: Result<(), StorageError>, id: &PersistenceId, place: &st
     let text = error.to_string();
     let names = [format!("{id:?}"), place.to_owned(), "checksum".to_owned()];
     assert!(names.iter().all(|name| text.contains(name)), "{text}");
+}
+
+/// A store of each kind; the id `a` has two events, a snapshot and a state.
+pub struct OneOfEach<J, S, D> {
+    journal: J,
+    snapshots: S,
+    states: D,
+}
+
+impl<J: Journal, S: SnapshotStore, D: StateStore> OneOfEach<J, S, D> {
+    /// Stores the events, the snapshot and the state in initialised stores.
+    pub async fn store(journal: J, snapshots: S, states: D) -> Self {
+        store(&journal, &id("a"), 2).await;
+        let payload = || Payload::new(1, "m", vec![1]);
+        let metadata = SnapshotMetadata::new(id("a"), 2, Timestamp::now());
+        snapshots.save(metadata, payload()).await.unwrap();
+        let state = StateUpdate::new(id("a"), 1, payload());
+        states.upsert(state).await.unwrap();
+        Self {
+            journal,
+            snapshots,
+            states,
+        }
+    }
+
+    /// Reads what was stored, after it was damaged: each read is refused as corrupt with these words, in a short error.
+    ///
+    /// # Panics
+    /// If it is not.
+    pub async fn is_refused(&self, says: &str) {
+        let persistence_id = id("a");
+        let range = ReplayRange::ALL;
+        let page = (self.journal).replay_messages(&persistence_id, range, PageLimit::DEFAULT);
+        let loaded = self
+            .snapshots
+            .load(&id("a"), SnapshotCriteria::LATEST)
+            .await;
+        for error in [
+            page.await.unwrap_err(),
+            loaded.unwrap_err(),
+            self.states.get(&id("a")).await.unwrap_err(),
+        ] {
+            assert_error(&error, StorageErrorKind::Corrupt, says);
+            assert!(chain(&error).len() < 500);
+        }
+    }
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::Journal;
 
-pub use damage::swapped_rows_are_found;
+pub use damage::{OneOfEach, swapped_rows_are_found};
 pub use kit::{KitServer, StoreKind, actors, run_kit};
 pub use late_writes::late_writes_are_refused;
 pub use tables::Tables;

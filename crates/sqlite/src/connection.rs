@@ -198,7 +198,9 @@ impl Connector for SqliteConnector {
         {
             position.copying().await;
             match log::copy(&mut open.connection).await {
-                Ok(()) => position.copied(),
+                Ok(true) => position.copied(),
+                // The note goes on saying so.
+                Ok(false) => {}
                 // Committed transactions are not affected.
                 Err(fault) => tracing::warn!(
                     database = %self.location.path.display(),

@@ -1,7 +1,7 @@
 //! Every call of the context, in every place where an actor has one, while it lives and while it stops: none panics,
 //! none hangs, and the actor ends as it was told.
 //!
-//! What actors of events and of states have in common is here. A call or a hook that is in neither list is found by
+//! The calls and hooks that actors of events and of states share are here. A call or a hook that is in neither list is found by
 //! `cargo xtask tidy`.
 
 mod events;

@@ -1,6 +1,6 @@
 //! No recovery waits for a store for ever.
 
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_journal_actor::{JournalHandle, JournalSettings};
@@ -16,7 +16,7 @@ use crate::history::{recovered, save_snapshot, sum, with_events};
 use crate::scripted_snapshots::{Loads, ScriptedSnapshots};
 use crate::stalling_journal::{Stall, Stalling, StallingJournal};
 use crate::tally::{Get, Log, Tally};
-use crate::world::{World, run, run_in_real_time};
+use crate::world::{World, run, run_with_one_store_thread};
 
 const LIMIT: Duration = Duration::from_secs(5);
 
@@ -131,14 +131,7 @@ fn a_replay_that_is_slow_as_a_whole_but_not_in_any_page_goes_through() {
 #[test]
 fn a_plugin_that_blocks_all_threads_of_the_stores_keeps_no_actor_waiting() {
     for stall in [Stall::TakeOvers, Stall::PagesFrom(1)] {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .unwrap();
-        let (unblock, until) = mpsc::channel();
-        let handle = runtime.handle().clone();
-        run_in_real_time(async move {
+        run_with_one_store_thread(move |handle, until| async move {
             let (stored, log) = with_events(3).await;
             let journal = StallingJournal::blocking(stored.storage.journal(), stall, until);
             let mut settings = JournalSettings::new("test");
@@ -157,8 +150,7 @@ fn a_plugin_that_blocks_all_threads_of_the_stores_keeps_no_actor_waiting() {
                 told.extend(log.take());
             }
             assert!(told[0].contains("did not answer within"), "{told:?}");
-            drop((tally, unblock));
+            drop(tally);
         });
-        runtime.shutdown_background();
     }
 }

@@ -1,6 +1,6 @@
 //! The stores of one test, on an actix system with a paused clock.
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use actix::{Addr, System};
@@ -10,6 +10,7 @@ use actix_persistence_persistent_actor::{Environment, PersistentActor, StartErro
 use actix_persistence_snapshot_actor::{SnapshotHandle, SnapshotSettings};
 use actix_persistence_storage_api::{Journal, SnapshotStore};
 use actix_persistence_store_actor::StoreThread;
+use tokio::runtime::Handle;
 
 use crate::scripted_journal::{Scripted, ScriptedJournal};
 
@@ -33,6 +34,25 @@ pub(crate) fn run_in_real_time<F: Future<Output = ()> + 'static>(test: F) {
     let limit = Duration::from_secs(120);
     let result = System::new().block_on(async move { tokio::time::timeout(limit, test).await });
     assert!(result.is_ok(), "the test did not end");
+}
+
+/// Runs a test in real time beside stores that have one thread, on the given runtime; calls that wait for the receiver
+/// block it until the test ends.
+pub(crate) fn run_with_one_store_thread<F: Future<Output = ()> + 'static>(
+    test: impl FnOnce(Handle, mpsc::Receiver<()>) -> F + 'static,
+) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let (unblock, until) = mpsc::channel();
+    let handle = runtime.handle().clone();
+    run_in_real_time(async move {
+        test(handle, until).await;
+        drop(unblock);
+    });
+    runtime.shutdown_background();
 }
 
 #[derive(Clone)]

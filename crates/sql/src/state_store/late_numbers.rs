@@ -1,9 +1,9 @@
 //! Numbers for states that code of the application has committed before they had one.
 //!
-//! Where a row gets its place in the order of commits at the end of its transaction, a procedure that a change handler calls
-//! may commit it without one, and no reader is shown it then. The store numbers it as soon as it has found out. What it
-//! misses has no number in the database either: a process that ends in between, a server that does not answer, a procedure
-//! that outlives its caller. So it looks for such rows when it is opened and, where change handlers run, from time to time.
+//! Some databases give a row its place in the order of commits at the end of its transaction. There a procedure that a
+//! change handler calls may commit the row without one, and no reader is shown it then. The store numbers the row as soon
+//! as it has found out. It may not find out: the process ends in between, the server does not answer, or the procedure
+//! outlives its caller. So the store looks for such rows when it is opened and, where change handlers run, once a minute.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

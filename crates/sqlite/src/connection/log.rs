@@ -140,10 +140,12 @@ pub(super) async fn frames(connection: &mut SqliteConnection) -> Result<u32, Fau
 }
 
 /// Copies what is in the log to the database file as far as readers allow it, without waiting for other connections.
-/// What is there may be overwritten then, by the next transaction that no reader hinders.
-pub(super) async fn copy(connection: &mut SqliteConnection) -> Result<(), Fault> {
-    sqlx::query(queries::COPY_LOG).fetch_one(connection).await?;
-    Ok(())
+/// Its frames may be overwritten then, by the next transaction that no reader hinders.
+///
+/// Returns false if another connection is copying it, perhaps that of another process.
+pub(super) async fn copy(connection: &mut SqliteConnection) -> Result<bool, Fault> {
+    let row = sqlx::query(queries::COPY_LOG).fetch_one(connection).await?;
+    Ok(row.try_get::<i64, _>("busy")? == 0)
 }
 
 /// The result of an attempt to empty the log.

@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 
 use super::memo::{Clear, Memo, Set};
 use crate::tally::{Log, kind};
-use crate::world::run_in_real_time;
+use crate::world::run_with_one_store_thread;
 
 /// Blocks the thread of these calls until the other end is dropped.
 struct Blocking {
@@ -41,18 +41,9 @@ fn with_blocked<F: Future<Output = ()> + 'static>(
     blocks: fn(&StateCall) -> bool,
     test: impl FnOnce(Arc<Environment>) -> F + 'static,
 ) {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .unwrap();
-    let (unblock, until) = mpsc::channel();
-    let handle = runtime.handle().clone();
-    run_in_real_time(async move {
+    run_with_one_store_thread(move |handle, until| async move {
         test(environment(blocks, until, handle).await).await;
-        drop(unblock);
     });
-    runtime.shutdown_background();
 }
 
 async fn environment(

@@ -82,7 +82,7 @@ impl Row {
 
 /// Changes what is stored of the ids themselves.
 ///
-/// What it says was deleted is not changed alone: nothing else tells of that.
+/// Its number of deleted events is not changed alone: no other row shows it.
 fn damage_of_heads(one: &str, two: &str, rng: &mut Rng) -> String {
     let head = |what: &str, id: &str| {
         format!("UPDATE journal_metadata SET {what} WHERE persistence_id = '{id}'; ")
