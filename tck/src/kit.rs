@@ -196,9 +196,11 @@ fn trial(prepared: Prepared, runtime: Handle, limit: Duration) -> Trial {
     .with_ignored_flag(ignored)
 }
 
-/// Returns the number of cases that run at once: more than there are cores, for they wait for disks, locks and time-outs.
+/// Returns the number of cases that run at once: more than there are cores, for they wait for disks, locks and time-outs; on
+/// many cores not as many more, because each case has connections of its own.
 fn cases_at_once() -> usize {
-    2 * std::thread::available_parallelism().map_or(2, NonZero::get)
+    let cores = std::thread::available_parallelism().map_or(2, NonZero::get);
+    (4 * cores).min(16).max(2 * cores)
 }
 
 fn new_runtime(threads: usize) -> Runtime {
