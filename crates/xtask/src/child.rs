@@ -6,7 +6,7 @@ use std::process::{self, Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix_persistence_test_servers as test_servers;
 use rustix::io::retry_on_intr;
@@ -89,13 +89,20 @@ pub(crate) fn output(mut command: Command) -> io::Result<(ExitStatus, Vec<u8>)> 
 /// Runs a program and reports each line as it comes, standard output and error in the order they were written.
 ///
 /// Ends when the program has ended, even if a daemon that it has left keeps the pipe open.
-pub(crate) fn lines(
+pub(crate) fn lines(command: Command, report: impl FnMut(Report<'_>)) -> io::Result<ExitStatus> {
+    lines_until(command, None, report)
+}
+
+/// Does the same, and kills the program if it still runs at the deadline.
+pub(crate) fn lines_until(
     mut command: Command,
+    mut deadline: Option<Instant>,
     mut report: impl FnMut(Report<'_>),
 ) -> io::Result<ExitStatus> {
     let (reader, writer) = io::pipe()?;
     command.stdout(writer.try_clone()?).stderr(writer);
     let child = spawn(&mut command)?;
+    let group = group_of(&child);
     // The command holds the writing ends.
     drop(command);
 
@@ -106,7 +113,16 @@ pub(crate) fn lines(
 
     let mut exit = None;
     loop {
-        let patience = if exit.is_none() { SILENCE } else { DRAIN };
+        if exit.is_none() && deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+            kill(group);
+            // Its end is reported like any other.
+            deadline = None;
+        }
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let patience = match exit {
+            None => left.map_or(SILENCE, |left| left.min(SILENCE)),
+            Some(_) => DRAIN,
+        };
         match events.recv_timeout(patience) {
             Ok(Event::Line(bytes)) => report(Report::Line(&String::from_utf8_lossy(&bytes))),
             Ok(Event::Exit(status)) => exit = Some(status),
@@ -196,6 +212,14 @@ fn signal_all(signal: Signal) {
     }
 }
 
+/// Kills a program with all that it has started, unless it has ended.
+fn kill(group: Pid) {
+    let running = running();
+    if running.groups.contains(&group) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
 fn group_of(child: &Child) -> Pid {
     Pid::from_child(child)
 }
@@ -206,8 +230,6 @@ fn running() -> MutexGuard<'static, Running> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use super::*;
 
     fn shell(script: &str) -> Command {
@@ -250,6 +272,20 @@ mod tests {
             assert!(Instant::now() < deadline, "process {left} still runs");
             thread::yield_now();
         }
+    }
+
+    #[test]
+    fn a_program_that_runs_at_its_deadline_is_killed() {
+        let mut seen = Vec::new();
+        let deadline = Instant::now() + Duration::from_millis(200);
+        let hangs = shell("echo begun; sleep 1000");
+        let status = lines_until(hangs, Some(deadline), |report| {
+            if let Report::Line(line) = report {
+                seen.push(line.to_owned());
+            }
+        });
+        assert_eq!(status.unwrap().code(), None);
+        assert_eq!(seen, ["begun"]);
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod mutations;
 mod package;
 mod planted;
 mod progress;
+mod reliability;
 mod rust_versions;
 mod servers;
 mod snippets;

@@ -1,12 +1,13 @@
 //! `cargo xtask mutations`: puts small faults into the actor's run loop, one at a time, and expects the model to find each.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 
 use crate::child::{self, Report};
+use crate::planted::copy_folder;
 use crate::progress::{Step, note};
 use crate::test::tally::Tally;
 use crate::workspace;
@@ -133,24 +134,4 @@ fn is_found(copy: &Path, name: &str) -> anyhow::Result<bool> {
         }
     };
     Ok(true)
-}
-
-/// Copies sources, without what was built of them.
-pub(crate) fn copy_folder(from: &Path, to: &PathBuf) -> anyhow::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from).with_context(|| from.display().to_string())? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if name == "target" || name == ".git" {
-            continue;
-        }
-        // A link is followed: the facade's README is one.
-        let (source, copy) = (entry.path(), to.join(name));
-        if source.is_dir() {
-            copy_folder(&source, &copy)?;
-        } else {
-            fs::copy(&source, &copy).with_context(|| source.display().to_string())?;
-        }
-    }
-    Ok(())
 }

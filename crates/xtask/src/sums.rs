@@ -4,15 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::tree::Tree;
-
-/// The page that shows them, between two markers.
-pub(crate) const PAGE: &str = "docs/RELIABILITY.md";
 /// The ledger in which the torture enters its long runs.
 pub(crate) const LEDGER: &str = "docs/reliability/ledger.jsonl";
 
-const BEGIN: &str = "<!-- sums of the ledger -->\n";
-const END: &str = "<!-- end of the sums -->\n";
 const HEAD: &str = "\
 | Kind | Backend | Runs | Hours | Cycles | Acknowledged | Lost | Violations | Last |
 |---|---|--:|--:|--:|--:|--:|--:|---|
@@ -31,21 +25,8 @@ struct Sums {
     last: String,
 }
 
-/// Returns the path and the new text of the page, if there is one and its sums are out of date.
-pub(crate) fn outdated_page(tree: &Tree) -> Option<(String, String)> {
-    let page = tree.text(PAGE)?;
-    let rewritten = rewritten(page, tree.text(LEDGER).unwrap_or_default())?;
-    (rewritten != page).then(|| (PAGE.to_owned(), rewritten))
-}
-
-/// `None` where there are no markers.
-fn rewritten(page: &str, ledger: &str) -> Option<String> {
-    let (before, rest) = page.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}{}{END}{after}", table(ledger)))
-}
-
-fn table(ledger: &str) -> String {
+/// Returns the table of the sums over a ledger.
+pub(crate) fn table(ledger: &str) -> String {
     let mut all = BTreeMap::<(String, String), Sums>::new();
     // A line that a torn write has left counts for nothing.
     let runs = ledger
@@ -100,15 +81,11 @@ mod tests {
         let ledger = [run("fight", "2026-11-22"), run("kill-app", "2026-11-22")].concat()
             + &run("fight", "2026-11-21")
             + "{\"kind\":\"fi";
-        let page = format!("A\n{BEGIN}old\n{END}Z\n");
         let expected = format!(
-            "A\n{BEGIN}{HEAD}\
+            "{HEAD}\
              | `fight` | sqlite | 2 | 1.0 | 20 | 200 | 0 | 2 | 2026-11-22 |\n\
-             | `kill-app` | sqlite | 1 | 0.5 | 10 | 100 | 0 | 1 | 2026-11-22 |\n{END}Z\n"
+             | `kill-app` | sqlite | 1 | 0.5 | 10 | 100 | 0 | 1 | 2026-11-22 |\n"
         );
-        assert_eq!(rewritten(&page, &ledger), Some(expected.clone()));
-        let tree = Tree::of(&[(PAGE, &expected), (LEDGER, &ledger)]);
-        assert_eq!(outdated_page(&tree), None);
-        assert_eq!(rewritten("no markers", &ledger), None);
+        assert_eq!(table(&ledger), expected);
     }
 }

@@ -3,7 +3,7 @@
 mod doctests;
 mod job;
 mod lanes;
-mod program;
+pub(crate) mod program;
 pub(crate) mod report;
 mod screen;
 pub(crate) mod tally;
@@ -16,7 +16,7 @@ use cargo_metadata::Package;
 
 use crate::progress::Step;
 use crate::servers::Servers;
-use crate::workspace::Workspace;
+use crate::workspace::{self, Workspace};
 use job::Job;
 use program::TestProgram;
 use report::{Report, Run};
@@ -32,6 +32,16 @@ pub(crate) struct Options {
     packages: Vec<String>,
 }
 
+impl Options {
+    /// Selects all tests of these packages.
+    pub(crate) fn of_packages(packages: Vec<String>) -> Self {
+        Self {
+            quick: false,
+            packages,
+        }
+    }
+}
+
 /// Runs the tests and ends with the counts.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let report = run_tests(options)?;
@@ -44,11 +54,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 
 /// Runs every test of the workspace and returns whether all passed.
 pub(crate) fn everything_passes() -> anyhow::Result<bool> {
-    let options = Options {
-        quick: false,
-        packages: Vec::new(),
-    };
-    Ok(run_tests(&options)?.is_green())
+    Ok(run_tests(&Options::of_packages(Vec::new()))?.is_green())
 }
 
 fn run_tests(options: &Options) -> anyhow::Result<Report> {
@@ -92,7 +98,7 @@ fn run_tests(options: &Options) -> anyhow::Result<Report> {
 
 fn built(members: &[&Package], options: &Options) -> anyhow::Result<Option<Vec<TestProgram>>> {
     let step = Step::start("building the tests");
-    let programs = program::build(members, options)?;
+    let programs = program::build(workspace::cargo("test"), members, options)?;
     step.end(if programs.is_some() {
         "built"
     } else {
@@ -101,7 +107,11 @@ fn built(members: &[&Package], options: &Options) -> anyhow::Result<Option<Vec<T
     Ok(programs)
 }
 
-fn selected<'a>(workspace: &'a Workspace, packages: &[String]) -> anyhow::Result<Vec<&'a Package>> {
+/// Returns the packages of these names; all of them if there is no name.
+pub(crate) fn selected<'a>(
+    workspace: &'a Workspace,
+    packages: &[String],
+) -> anyhow::Result<Vec<&'a Package>> {
     let mut members = workspace.members();
     for name in packages {
         anyhow::ensure!(

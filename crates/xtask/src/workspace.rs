@@ -16,8 +16,13 @@ pub(crate) struct Workspace {
 impl Workspace {
     /// Asks cargo for the packages of the workspace.
     pub(crate) fn load() -> anyhow::Result<Self> {
+        Self::load_from(&root())
+    }
+
+    /// Does the same for a copy of the sources.
+    pub(crate) fn load_from(root: &Path) -> anyhow::Result<Self> {
         let metadata = MetadataCommand::new()
-            .manifest_path(root().join("Cargo.toml"))
+            .manifest_path(root.join("Cargo.toml"))
             .exec()
             .context("could not read the workspace, see whether every Cargo.toml is valid")?;
         Ok(Self { metadata })

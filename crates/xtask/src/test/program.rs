@@ -68,6 +68,16 @@ impl TestProgram {
         command
     }
 
+    /// Returns whether this is the program of this name of a package: a file in its `tests`, or `lib`.
+    pub(crate) fn is(&self, package: &str, name: &str) -> bool {
+        let own = match &self.kind {
+            Kind::Unit => "lib",
+            Kind::Kit => workspace::KIT_TARGET,
+            Kind::Integration(name) => name,
+        };
+        self.package_name == package && own == name
+    }
+
     /// Returns the number of servers that its package needs.
     pub(crate) fn servers(&self) -> usize {
         self.servers
@@ -98,12 +108,12 @@ impl fmt::Display for TestProgram {
     }
 }
 
-/// Builds the test programs of these packages; `None` if they do not compile, after cargo has said why.
+/// Builds the test programs of these packages with a call of `cargo test`; `None` if they do not compile, after cargo has said why.
 pub(crate) fn build(
+    mut command: Command,
     members: &[&Package],
     options: &Options,
 ) -> anyhow::Result<Option<Vec<TestProgram>>> {
-    let mut command = workspace::cargo("test");
     command.args(["--no-run", "--message-format=json-render-diagnostics"]);
     select_packages(&mut command, members, options);
     if options.quick {

@@ -1,4 +1,4 @@
-//! The faults that the model of the persistent actor and the torture have to find still fit the code.
+//! The faults that the model of the persistent actor , the torture and tests have to find still fit the code.
 
 use crate::mutations::{LIST, SOURCES, parse};
 use crate::planted;
@@ -21,23 +21,31 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
         .collect()
 }
 
-/// The same for the bugs of the torture.
+/// The same for planted bugs.
 pub(super) fn check_planted(tree: &Tree) -> Vec<Violation> {
-    let Some(list) = tree.text(planted::LIST) else {
-        return Vec::new();
-    };
-    let bugs = match planted::parse(list) {
+    let bugs = match planted::read_all(tree) {
         Ok(bugs) => bugs,
-        Err(error) => return vec![Violation::of(planted::LIST, format!("{error:#}"))],
+        Err(error) => return vec![Violation::of(planted::LISTS, format!("{error:#}"))],
     };
     let mut violations = Vec::new();
     for bug in &bugs {
         for change in &bug.changes {
             if !stands_once(tree, &change.file, &change.find) {
-                violations.push(misfits(planted::LIST, &bug.name, &change.file));
+                violations.push(misfits(planted::LISTS, &bug.name, &change.file));
             }
         }
     }
+    let found = planted::found(tree.text(planted::RESULTS).unwrap_or_default());
+    let missing = bugs.iter().filter(|bug| !found.contains(&bug.name));
+    violations.extend(missing.map(|bug| {
+        let what = format!(
+            "has no result for '{}': run `cargo xtask planted {} --json {}`",
+            bug.name,
+            bug.name,
+            planted::RESULTS
+        );
+        Violation::of(planted::RESULTS, what)
+    }));
     violations
 }
 
@@ -70,14 +78,16 @@ mod tests {
     fn each_change_of_a_bug_has_to_fit_one_place() {
         let list = "[[bug]]\nname = \"n\"\nbreaks = \"b\"\nkind = \"fight\"\nbackend = \"sqlite\"\n\
                     [[bug.change]]\nfile = \"a.rs\"\nfind = \"x\"\nreplace = \"PLANTED || x\"\n";
-        let violations =
-            |text| check_planted(&Tree::of(&[(planted::LIST, list), ("a.rs", text)])).len();
+        let path = &format!("{}/kinds.toml", planted::LISTS);
+        let result =
+            "[{\"bug\":\"n\",\"breaks\":\"b\",\"hunter\":\"h\",\"found\":true,\"seconds\":1.0}]";
+        let tree =
+            |text, result| Tree::of(&[(path, list), ("a.rs", text), (planted::RESULTS, result)]);
+        let violations = |text| check_planted(&tree(text, result)).len();
+        assert_eq!(check_planted(&tree("x", "[]")).len(), 1);
         assert_eq!(violations("x"), 0);
         assert_eq!(violations("x x"), 1);
         assert_eq!(violations("y"), 1);
-        assert_eq!(
-            check_planted(&Tree::of(&[(planted::LIST, "[[bug]]")])).len(),
-            1
-        );
+        assert_eq!(check_planted(&Tree::of(&[(path, "[[bug]]")])).len(), 1);
     }
 }
