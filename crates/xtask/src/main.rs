@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask test | verify | tidy | fix | bench | soak | torture | planted | mutations
+//! The project's own commands: `cargo xtask test | verify | tidy | fix | bench | soak | torture | planted
 //! | package | gate`.
 //!
 //! A command is a module with a `run` function; what they share is beside them: [`workspace`] knows the crates,
@@ -16,7 +16,6 @@ mod dependency_rule;
 mod features;
 mod fix;
 mod gate;
-mod mutations;
 mod package;
 mod planted;
 mod progress;
@@ -54,10 +53,8 @@ enum Task {
     Soak,
     /// Puts features against each other and against faults, on every database, for as long as one likes.
     Torture(torture::Options),
-    /// Puts faults into a copy of the sources, one for each promise, and expects the torture to find each.
+    /// Puts bugs into a copy of the sources, and expects the torture, or the tests that they name, to find each.
     Planted(planted::Options),
-    /// Puts small faults into the run loop of the persistent actor, one at a time, and expects its model to find each.
-    Mutations,
     /// Builds every published crate from its package, and the README's program on the packages.
     Package,
     /// Checks before a release what programs of others find out: licences, vulnerabilities, versions, public items.
@@ -79,7 +76,6 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Soak => soak::run(),
         Task::Torture(options) => torture::run(&options),
         Task::Planted(options) => planted::run(&options),
-        Task::Mutations => mutations::run(),
         Task::Package => package::run(),
         Task::Gate => gate::run(),
         Task::InstallServer(options) => servers::install::run(&options).map(|()| ExitCode::SUCCESS),

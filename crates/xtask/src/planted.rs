@@ -34,7 +34,6 @@ use kinds::Torture;
 use results::Outcome;
 
 pub(crate) use bug::{LISTS, read_all};
-pub(crate) use copy::copy_folder;
 pub(crate) use results::{RESULTS, found, table};
 
 /// Names the bug that is awake.

@@ -13,9 +13,9 @@ mod guide;
 mod links;
 mod machine_paths;
 mod manifests;
-mod mutations;
 mod named_tests;
 mod oldest_rust;
+mod planted_bugs;
 mod published;
 mod source_files;
 mod versions;
@@ -30,12 +30,11 @@ use crate::workspace::{self, Workspace};
 
 type Rule = fn(&Tree) -> Vec<Violation>;
 
-const RULES: [Rule; 18] = [
+const RULES: [Rule; 17] = [
     source_files::check,
     machine_paths::check,
     manifests::check,
-    mutations::check,
-    mutations::check_planted,
+    planted_bugs::check,
     architecture::check,
     conformance::check,
     database_crates::check,

@@ -47,7 +47,7 @@ pub(super) struct Test {
     pub(super) package: String,
     /// The file in the folder `tests`; `lib` for unit tests.
     pub(super) program: String,
-    /// The path of the test, as its program prints it.
+    /// The path of the test, as its program prints it; one that ends in `::` is a module, of which one test has to fail.
     pub(super) name: String,
 }
 
@@ -112,6 +112,12 @@ impl TryFrom<Entry> for Bug {
             hunter,
             changes,
         })
+    }
+}
+
+impl Test {
+    pub(super) fn is_module(&self) -> bool {
+        self.name.ends_with("::")
     }
 }
 

@@ -61,7 +61,7 @@ fn keep_times(fresh: &Path, earlier: &Path) -> anyhow::Result<()> {
 }
 
 /// Copies sources, without what was built of them.
-pub(crate) fn copy_folder(from: &Path, to: &PathBuf) -> anyhow::Result<()> {
+fn copy_folder(from: &Path, to: &PathBuf) -> anyhow::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from).with_context(|| from.display().to_string())? {
         let entry = entry?;

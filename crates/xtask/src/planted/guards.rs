@@ -95,7 +95,10 @@ impl Guards {
         let program = programs.find(|program| program.is(&test.package, &test.program));
         let program = program.with_context(|| format!("no test program for {test}"))?;
         let mut command = program.command();
-        command.args(["--exact", &test.name]);
+        if !test.is_module() {
+            command.arg("--exact");
+        }
+        command.arg(&test.name);
         wake(&mut command, bug);
         servers.tell(&mut command);
         let mut lines = Vec::new();
@@ -123,10 +126,12 @@ enum Verdict {
     NotRun,
 }
 
-/// Judges the lines of a program that was to run one test.
+/// Judges the lines of a program that was to run one test, or some.
 fn verdict(lines: &[String], ended_well: bool) -> Verdict {
     let tally = lines.iter().rev().find_map(|line| Tally::of_line(line));
-    let has_begun = lines.iter().any(|line| line == "running 1 test");
+    let has_begun = lines
+        .iter()
+        .any(|line| line.starts_with("running ") && line != "running 0 tests");
     match tally {
         Some(tally) if tally.passed > 0 && tally.failed == 0 && ended_well => Verdict::Passed,
         Some(tally) if tally.failed > 0 => Verdict::Failed(reason(lines)),

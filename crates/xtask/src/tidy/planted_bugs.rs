@@ -1,28 +1,9 @@
-//! The faults that the model of the persistent actor , the torture and tests have to find still fit the code.
+//! Planted bugs still fit the code, and each was found by those who have to find it.
 
-use crate::mutations::{LIST, SOURCES, parse};
 use crate::planted;
 use crate::tree::{Tree, Violation};
 
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {
-    let Some(list) = tree.text(LIST) else {
-        return Vec::new();
-    };
-    let mutations = match parse(list) {
-        Ok(mutations) => mutations,
-        Err(error) => return vec![Violation::of(LIST, format!("{error:#}"))],
-    };
-    let misfit = mutations.iter().filter(|mutation| {
-        let path = format!("{SOURCES}/{}", mutation.file);
-        !stands_once(tree, &path, &mutation.find)
-    });
-    misfit
-        .map(|mutation| misfits(LIST, &mutation.name, &mutation.file))
-        .collect()
-}
-
-/// The same for planted bugs.
-pub(super) fn check_planted(tree: &Tree) -> Vec<Violation> {
     let bugs = match planted::read_all(tree) {
         Ok(bugs) => bugs,
         Err(error) => return vec![Violation::of(planted::LISTS, format!("{error:#}"))],
@@ -31,7 +12,9 @@ pub(super) fn check_planted(tree: &Tree) -> Vec<Violation> {
     for bug in &bugs {
         for change in &bug.changes {
             if !stands_once(tree, &change.file, &change.find) {
-                violations.push(misfits(planted::LISTS, &bug.name, &change.file));
+                let file = &change.file;
+                let what = format!("'{}': what to find does not stand once in {file}", bug.name);
+                violations.push(Violation::of(planted::LISTS, what));
             }
         }
     }
@@ -54,25 +37,9 @@ fn stands_once(tree: &Tree, path: &str, find: &str) -> bool {
         .is_some_and(|text| text.matches(find).count() == 1)
 }
 
-fn misfits(list: &str, name: &str, file: &str) -> Violation {
-    let what = format!("'{name}': what to find does not stand once in {file}");
-    Violation::of(list, what)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_fault_has_to_fit_one_place() {
-        let list = "[[mutation]]\nname = \"n\"\nfile = \"a.rs\"\nfind = \"x\"\nreplace = \"y\"\n";
-        let source = format!("{SOURCES}/a.rs");
-        let violations = |text| check(&Tree::of(&[(LIST, list), (&source, text)])).len();
-        assert_eq!(violations("x"), 0);
-        assert_eq!(violations("x x"), 1);
-        assert_eq!(violations("y"), 1);
-        assert_eq!(check(&Tree::of(&[(LIST, "[[mutation]]")])).len(), 1);
-    }
 
     #[test]
     fn each_change_of_a_bug_has_to_fit_one_place() {
@@ -83,11 +50,11 @@ mod tests {
             "[{\"bug\":\"n\",\"breaks\":\"b\",\"hunter\":\"h\",\"found\":true,\"seconds\":1.0}]";
         let tree =
             |text, result| Tree::of(&[(path, list), ("a.rs", text), (planted::RESULTS, result)]);
-        let violations = |text| check_planted(&tree(text, result)).len();
-        assert_eq!(check_planted(&tree("x", "[]")).len(), 1);
+        let violations = |text| check(&tree(text, result)).len();
+        assert_eq!(check(&tree("x", "[]")).len(), 1);
         assert_eq!(violations("x"), 0);
         assert_eq!(violations("x x"), 1);
         assert_eq!(violations("y"), 1);
-        assert_eq!(check_planted(&Tree::of(&[(path, "[[bug]]")])).len(), 1);
+        assert_eq!(check(&Tree::of(&[(path, "[[bug]]")])).len(), 1);
     }
 }
