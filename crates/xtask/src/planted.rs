@@ -34,6 +34,7 @@ use kinds::Torture;
 use results::Outcome;
 
 pub(crate) use bug::{LISTS, read_all};
+pub(crate) use copy::build_there;
 pub(crate) use results::{RESULTS, found, table};
 
 /// Names the bug that is awake.

@@ -9,6 +9,7 @@ use anyhow::Context;
 use cargo_metadata::Message;
 
 use crate::child;
+use crate::planted;
 use crate::progress::Step;
 use crate::servers::Servers;
 use crate::sums::LEDGER;
@@ -89,7 +90,7 @@ pub(crate) fn build(debug: bool, copy: Option<(&Path, &Path)>) -> anyhow::Result
         command.arg("--release");
     }
     if let Some((sources, target)) = copy {
-        command.current_dir(sources).env("CARGO_TARGET_DIR", target);
+        planted::build_there(&mut command, sources, target);
     }
     let (status, messages) = child::output(command)?;
     if !status.success() {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, ensure};
 
@@ -40,6 +41,14 @@ pub(super) fn plant(bugs: &[Bug], copy: &PathBuf) -> anyhow::Result<()> {
     }
     fs::rename(&fresh, copy)?;
     Ok(())
+}
+
+/// Lets cargo build the copy, in a target folder of its own, without warnings about the bugs.
+pub(crate) fn build_there(command: &mut Command, copy: &Path, target: &Path) {
+    command
+        .current_dir(copy)
+        .env("CARGO_TARGET_DIR", target)
+        .env("RUSTFLAGS", "-Awarnings");
 }
 
 /// Sets for each file the time of the same one of an earlier copy.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 
 use super::bug::Test;
-use super::{LONGEST, wake};
+use super::{LONGEST, copy, wake};
 use crate::child::{self, Report};
 use crate::progress::{Step, note};
 use crate::servers::Servers;
@@ -37,7 +37,7 @@ impl Guards {
         let members = test::selected(&workspace, &packages)?;
         let options = test::Options::of_packages(packages.clone());
         let mut command = workspace::cargo("test");
-        command.current_dir(sources).env("CARGO_TARGET_DIR", target);
+        copy::build_there(&mut command, sources, target);
         let programs = program::build(command, &members, &options)?;
         step.end(if programs.is_some() {
             "built"
