@@ -1,5 +1,5 @@
 //! The project's own commands: `cargo xtask test | verify | tidy | fix | bench | soak | torture | planted
-//! | package | gate`.
+//! | mutations | package | gate`.
 //!
 //! A command is a module with a `run` function; what they share is beside them: [`workspace`] knows the crates,
 //! [`child`] runs other programs, [`progress`] shows a person how far things are.
@@ -55,6 +55,8 @@ enum Task {
     Torture(torture::Options),
     /// Puts bugs into a copy of the sources, and expects the torture, or the tests that they name, to find each.
     Planted(planted::Options),
+    /// Hunts only the bugs in the run loop of the persistent actor, which the programs of its model have to find.
+    Mutations,
     /// Builds every published crate from its package, and the README's program on the packages.
     Package,
     /// Checks before a release what programs of others find out: licences, vulnerabilities, versions, public items.
@@ -76,6 +78,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Soak => soak::run(),
         Task::Torture(options) => torture::run(&options),
         Task::Planted(options) => planted::run(&options),
+        Task::Mutations => planted::run_list("run-loop"),
         Task::Package => package::run(),
         Task::Gate => gate::run(),
         Task::InstallServer(options) => servers::install::run(&options).map(|()| ExitCode::SUCCESS),

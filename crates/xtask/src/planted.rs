@@ -42,6 +42,9 @@ const VARIABLE: &str = "ACTIX_PERSISTENCE_PLANTED_BUG";
 /// The longest time that it may take to find a bug.
 const LONGEST: Duration = Duration::from_secs(120);
 
+const SEED: u64 = 1;
+const AT_ONCE: NonZeroUsize = NonZeroUsize::new(2).unwrap();
+
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// The bugs by name; all of them if there is none.
@@ -50,22 +53,43 @@ pub(crate) struct Options {
     #[arg(long)]
     json: Option<PathBuf>,
     /// The seed of every random decision of the torture.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = SEED)]
     seed: u64,
     /// The number of bugs that are hunted at once: each hunt waits for disks, servers and clocks much of the time.
-    #[arg(long, default_value = "2")]
+    #[arg(long, default_value_t = AT_ONCE)]
     at_once: NonZeroUsize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            bugs: Vec::new(),
+            json: None,
+            seed: SEED,
+            at_once: AT_ONCE,
+        }
+    }
 }
 
 /// Builds torture and tests with all bugs asleep, and wakes one after the other.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let bugs = read_all(&Tree::load(&workspace::root())?)?;
-    let wanted = chosen(&bugs, &options.bugs)?;
+    hunt(&bugs, &chosen(&bugs, &options.bugs)?, options)
+}
+
+/// Does so with the bugs of one list.
+pub(crate) fn run_list(list: &str) -> anyhow::Result<ExitCode> {
+    let bugs = read_all(&Tree::load(&workspace::root())?)?;
+    let wanted: Vec<_> = bugs.iter().filter(|bug| bug.list == list).collect();
+    hunt(&bugs, &wanted, &Options::default())
+}
+
+fn hunt(bugs: &[Bug], wanted: &[&Bug], options: &Options) -> anyhow::Result<ExitCode> {
     let kinds = BTreeSet::from_iter(wanted.iter().filter_map(|bug| bug.hunter.kind()));
     let tests = BTreeSet::from_iter(wanted.iter().flat_map(|bug| bug.hunter.tests()));
     let folder = workspace::root().join("target/planted");
     let (copy, target) = (folder.join("sources"), folder.join("target"));
-    copy::plant(&bugs, &copy)?;
+    copy::plant(bugs, &copy)?;
     let mut hunters = Hunters::default();
     if !kinds.is_empty() {
         let Some(program) = torture::build(false, Some((&copy, &target)))? else {
@@ -102,12 +126,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         hunters.guards()?.passes(test, &servers)
     })?;
     let so_far = Mutex::new(Vec::new());
-    in_lanes(options.at_once, &wanted, |lane, bug| {
+    in_lanes(options.at_once, wanted, |lane, bug| {
         let outcome = hunters.outcome(lane, bug, &servers)?;
         let mut so_far = so_far.lock().unwrap_or_else(PoisonError::into_inner);
         so_far.push(outcome.clone());
         if let Some(file) = &options.json {
-            results::enter(file, &bugs, outcome)?;
+            results::enter(file, bugs, outcome)?;
         }
         Ok(())
     })?;

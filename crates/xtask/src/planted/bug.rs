@@ -18,6 +18,8 @@ pub(super) const IS_AWAKE: &str = "PLANTED";
 #[serde(try_from = "Entry")]
 pub(crate) struct Bug {
     pub(crate) name: String,
+    /// The name of the list that has it, without its ending.
+    pub(super) list: String,
     /// The promise that it breaks.
     pub(super) breaks: String,
     pub(super) hunter: Hunter,
@@ -108,6 +110,7 @@ impl TryFrom<Entry> for Bug {
         );
         Ok(Self {
             name,
+            list: String::new(),
             breaks,
             hunter,
             changes,
@@ -167,7 +170,12 @@ pub(crate) fn read_all(tree: &Tree) -> anyhow::Result<Vec<Bug>> {
     let mut bugs = Vec::new();
     for file in tree.below(LISTS) {
         let list: List = toml::from_str(&file.text).with_context(|| file.path.clone())?;
-        bugs.extend(list.bugs);
+        let name = file.path.trim_start_matches(LISTS).trim_matches('/');
+        let name = name.trim_end_matches(".toml");
+        bugs.extend(list.bugs.into_iter().map(|bug| Bug {
+            list: name.to_owned(),
+            ..bug
+        }));
     }
     let mut names = BTreeSet::new();
     for bug in &bugs {
