@@ -14,7 +14,8 @@ use crate::writer::Writer;
 ///
 /// # Panics
 /// If they are not.
-pub async fn swapped_rows_are_found(tables: &dyn Tables, snapshots: &dyn SnapshotStore) {
+pub async fn rows_that_were_swapped_are_found(tables: &dyn Tables) {
+    let snapshots = tables.snapshot_store().await;
     let (states, journal) = tables.open_with_change_events().await;
     let (a, b) = (
         PersistenceId::of("Test", "a"),

@@ -1,7 +1,7 @@
 //! Rows that were damaged, or changed around the plugin.
 
 use actix_persistence_mysql::{MysqlJournal, MysqlOptions, MysqlSnapshotStore, MysqlStateStore};
-use actix_persistence_sql_tests::{OneOfEach, swapped_rows_are_found};
+use actix_persistence_sql_tests::OneOfEach;
 use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
 use actix_persistence_test_servers::{Database, Server};
 
@@ -10,9 +10,7 @@ use crate::place::Place;
 
 #[tokio::test]
 async fn rows_that_were_swapped_are_found() {
-    let place = Place::new().await;
-    let snapshots = place.snapshot_store().await;
-    swapped_rows_are_found(&place, &snapshots).await;
+    actix_persistence_sql_tests::rows_that_were_swapped_are_found(&Place::new().await).await;
 }
 
 /// On a server of its own, which is told to take such rows.

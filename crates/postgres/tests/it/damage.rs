@@ -1,14 +1,12 @@
 //! Rows that were damaged, or changed around the plugin.
 
-use actix_persistence_sql_tests::{OneOfEach, swapped_rows_are_found};
+use actix_persistence_sql_tests::OneOfEach;
 
 use crate::place::Place;
 
 #[tokio::test]
 async fn rows_that_were_swapped_are_found() {
-    let place = Place::new().await;
-    let snapshots = place.snapshot_store().await;
-    swapped_rows_are_found(&place, &snapshots).await;
+    actix_persistence_sql_tests::rows_that_were_swapped_are_found(&Place::new().await).await;
 }
 
 #[tokio::test]
