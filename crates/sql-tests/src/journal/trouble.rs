@@ -69,7 +69,7 @@ pub async fn wherever_the_replies_to_a_write_are_cut_the_error_says_what_is_cert
         let start = network.passed(Direction::Replies);
         journal.write_messages(group(next + 2)).await.unwrap();
         let length = network.passed(Direction::Replies) - start;
-        assert!(start > before && length > 30, "{length}");
+        assert!(start > before && length > 20, "{length}");
         let ends = [Cut::Closed, Cut::Reset];
         network.set(
             Direction::Replies,
