@@ -1,4 +1,4 @@
-//! What the tests of the plugins make their databases with.
+//! The parts of which the tests of a plugin make their databases.
 
 /// Gives a database of a test's own stores of their own types, initialised, each with connections of its own as in another
 /// process, and a way around them; it has `options` and a `connection` of its own.

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use actix_persistence_sql_tests::journal::deletes::{
-    self, ROWS, delete_what_cannot_be_removed, wait_until_purged,
-};
+use actix_persistence_sql_tests::journal::deletes::{self, ROWS};
 use actix_persistence_sql_tests::{OnServer, Tables};
 use actix_persistence_storage_api::{EventDeletion, Journal, ResetProgress, SequenceNr, WriterId};
 
@@ -16,26 +14,26 @@ actix_persistence_sql_tests::test_deletes!(server Place::new().await);
 #[tokio::test]
 async fn the_lock_of_another_does_not_stop_the_removal_for_good() {
     let place = Place::new().await;
-    let mut options = place
-        .options()
-        .with_store(|store| store.with_delete_chunk_events(10));
-    options.server.lock_timeout = Duration::from_secs(1);
-    let journal = place.journal_with(options).await;
-    delete_what_cannot_be_removed(&place, &journal).await;
-    // At last nothing but the lock is in the way.
-    let mut other = place.connection().await;
-    let lock = "START TRANSACTION; SELECT * FROM journal_metadata FOR UPDATE";
-    execute(&mut other, lock).await;
-    place.run("DROP TRIGGER stop").await;
-    // Long enough for an attempt or two, the first of which come 200 and 400 ms after an error.
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    let rows = sqlx::query_scalar(ROWS).fetch_one(&mut other);
-    let rows: i64 = rows.await.unwrap();
-    assert_eq!(rows, 50);
-    execute(&mut other, "COMMIT").await;
-    let purged = tokio::time::timeout(Duration::from_secs(60), wait_until_purged(&place));
-    purged.await.unwrap();
-    assert_eq!(place.number(ROWS).await, 0);
+    let section = place.section().with("lock-timeout", "1s");
+    let lock = async || {
+        let mut other = place.connection().await;
+        let lock = "START TRANSACTION; SELECT * FROM journal_metadata FOR UPDATE";
+        execute(&mut other, lock).await;
+        place.run("DROP TRIGGER stop").await;
+        other
+    };
+    let count_and_free = async |mut other| {
+        let rows = sqlx::query_scalar(ROWS).fetch_one(&mut other).await;
+        execute(&mut other, "COMMIT").await;
+        rows.unwrap()
+    };
+    deletes::the_lock_of_another_does_not_stop_the_removal_for_good(
+        &place,
+        section,
+        lock,
+        count_and_free,
+    )
+    .await;
 }
 
 /// A call goes on after its caller went away. Would it not be waited for, it could end after later ones, and remove what was

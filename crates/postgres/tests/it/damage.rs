@@ -12,9 +12,7 @@ async fn rows_that_were_swapped_are_found() {
 #[tokio::test]
 async fn rows_that_are_too_large_are_refused_by_their_size_and_not_fetched() {
     let place = Place::new().await;
-    let (journal, snapshots) = (place.journal().await, place.snapshot_store().await);
-    let states = place.state_store_with(place.options()).await;
-    let stored = OneOfEach::store(journal, snapshots, states).await;
+    let stored = OneOfEach::store(&place).await;
     let large = |table: &str| {
         format!(
             "UPDATE {table} SET payload = repeat('0', 134217729)::bytea WHERE payload IS NOT NULL"

@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use actix_persistence_sql_tests::Tables;
-use actix_persistence_sql_tests::journal::deletes::{
-    self, ROWS, delete_what_cannot_be_removed, wait_until_purged,
-};
+use actix_persistence_sql_tests::journal::deletes::{self, ROWS, wait_until_purged};
 use actix_persistence_storage_api::{EventDeletion, Journal};
 
 use crate::database::execute;
@@ -16,25 +14,26 @@ actix_persistence_sql_tests::test_deletes!(server Place::new().await);
 #[tokio::test]
 async fn the_lock_of_another_does_not_stop_the_removal_for_good() {
     let place = Place::new().await;
-    let mut options = place
-        .options()
-        .with_store(|store| store.with_delete_chunk_events(10));
-    options.server.lock_timeout = Duration::from_millis(10);
-    let journal = place.journal_with(options).await;
-    delete_what_cannot_be_removed(&place, &journal).await;
-    // From now on nothing but the lock is in the way.
-    let mut other = place.connection().await;
-    let lock = "BEGIN; DROP TRIGGER stop ON event_journal; LOCK TABLE event_journal IN SHARE MODE";
-    execute(&mut other, lock).await;
-    // Long enough for an attempt or two, the first of which come 200 and 400 ms after an error.
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    let rows = sqlx::query_scalar(ROWS).fetch_one(&mut other);
-    let rows: i64 = rows.await.unwrap();
-    assert_eq!(rows, 50);
-    execute(&mut other, "COMMIT").await;
-    let purged = tokio::time::timeout(Duration::from_secs(60), wait_until_purged(&place));
-    purged.await.unwrap();
-    assert_eq!(place.number(ROWS).await, 0);
+    let section = place.section().with("lock-timeout", "10ms");
+    let lock = async || {
+        let mut other = place.connection().await;
+        let lock =
+            "BEGIN; DROP TRIGGER stop ON event_journal; LOCK TABLE event_journal IN SHARE MODE";
+        execute(&mut other, lock).await;
+        other
+    };
+    let count_and_free = async |mut other| {
+        let rows = sqlx::query_scalar(ROWS).fetch_one(&mut other).await;
+        execute(&mut other, "COMMIT").await;
+        rows.unwrap()
+    };
+    deletes::the_lock_of_another_does_not_stop_the_removal_for_good(
+        &place,
+        section,
+        lock,
+        count_and_free,
+    )
+    .await;
 }
 
 /// Otherwise a reset could come between looking what to remove and removing it, and new events have those numbers then.

@@ -41,7 +41,7 @@ pub(crate) struct Fixture {
     pub(crate) store: Arc<Intercepted<StateStores>>,
     /// The pages that were asked for.
     pub(crate) pages: Recorded<StateStores>,
-    /// What becomes of the next pages.
+    /// The fate of the next pages.
     script: Script<StateStores>,
     pub(crate) handle: StateHandle,
     pub(crate) queries: DurableStateQuery,

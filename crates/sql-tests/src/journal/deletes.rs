@@ -25,7 +25,7 @@ pub async fn wait_until_purged(place: &dyn Tables) {
 }
 
 /// Deletes 100 events of which the first 50 can be removed, and waits until they are.
-pub async fn delete_what_cannot_be_removed(place: &dyn Tables, journal: &dyn Journal) {
+async fn delete_what_cannot_be_removed(place: &dyn Tables, journal: &dyn Journal) {
     store(journal, &id("a"), 100).await;
     place.run(&place.stops_removal_at(55)).await;
     journal
@@ -229,6 +229,30 @@ pub async fn no_number_is_used_again_after_all_was_deleted_and_reopened(place: &
     }
     store(&*journal, &a, 1).await;
     assert_eq!(numbers(&*journal, &a).await, [6]);
+}
+
+/// Rows that another locks for a while.
+///
+/// `lock` drops the trigger, and locks the rows for longer than the journal waits; `count_and_free` counts them there, and
+/// ends that.
+pub async fn the_lock_of_another_does_not_stop_the_removal_for_good<H>(
+    place: &dyn Tables,
+    section: Section,
+    lock: impl AsyncFnOnce() -> H,
+    count_and_free: impl AsyncFnOnce(H) -> i64,
+) {
+    let journal = place
+        .journal_with(section.with("delete-chunk-events", 10))
+        .await;
+    delete_what_cannot_be_removed(place, &*journal).await;
+    // From now on nothing but the lock is in the way.
+    let locked = lock().await;
+    // Long enough for an attempt or two, the first of which come 200 and 400 ms after an error.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(count_and_free(locked).await, 50);
+    let purged = tokio::time::timeout(Duration::from_secs(60), wait_until_purged(place));
+    purged.await.unwrap();
+    assert_eq!(place.number(ROWS).await, 0);
 }
 
 /// Deletes and resets with more rows than can be removed in the time of a statement.

@@ -269,9 +269,7 @@ async fn every_flipped_bit_of_a_state_is_found_or_harmless() {
 #[tokio::test]
 async fn rows_that_are_too_large_are_refused_by_their_size_and_not_fetched() {
     let place = Place::new();
-    let (journal, snapshots) = (place.journal().await, place.snapshot_store().await);
-    let states = place.state_store_with(place.options()).await;
-    let stored = OneOfEach::store(journal, snapshots, states).await;
+    let stored = OneOfEach::store(&place).await;
     for (value, column) in [
         ("zeroblob(134217729)", "payload"),
         ("hex(zeroblob(1000000))", "manifest"),
