@@ -1,5 +1,7 @@
 //! Rows that others changed around the stores.
 
+use std::sync::Arc;
+
 use actix_persistence_storage_api::{
     Journal, PageLimit, Payload, PersistenceId, ReplayRange, SnapshotCriteria, SnapshotMetadata,
     SnapshotStore, StateStore, StateUpdate, StorageError, StorageErrorKind, Timestamp,
@@ -14,7 +16,8 @@ use crate::writer::Writer;
 ///
 /// # Panics
 /// If they are not.
-pub async fn swapped_rows_are_found(tables: &dyn Tables, snapshots: &dyn SnapshotStore) {
+pub async fn rows_that_were_swapped_are_found(tables: &dyn Tables) {
+    let snapshots = tables.snapshot_store().await;
     let (states, journal) = tables.open_with_change_events().await;
     let (a, b) = (
         PersistenceId::of("Test", "a"),
@@ -112,16 +115,18 @@ fn assert_corrupt(read: Result<(), StorageError>, id: &PersistenceId, place: &st
 }
 
 /// A store of each kind; the id `a` has two events, a snapshot and a state.
-pub struct OneOfEach<J, S, D> {
-    journal: J,
-    snapshots: S,
-    states: D,
+pub struct OneOfEach {
+    journal: Arc<dyn Journal>,
+    snapshots: Arc<dyn SnapshotStore>,
+    states: Arc<dyn StateStore>,
 }
 
-impl<J: Journal, S: SnapshotStore, D: StateStore> OneOfEach<J, S, D> {
-    /// Stores the events, the snapshot and the state in initialised stores.
-    pub async fn store(journal: J, snapshots: S, states: D) -> Self {
-        store(&journal, &id("a"), 2).await;
+impl OneOfEach {
+    /// Opens the stores, and stores the events, the snapshot and the state.
+    pub async fn store(tables: &dyn Tables) -> Self {
+        let (journal, snapshots) = (tables.journal().await, tables.snapshot_store().await);
+        let states = tables.open().await;
+        store(&*journal, &id("a"), 2).await;
         let payload = || Payload::new(1, "m", vec![1]);
         let metadata = SnapshotMetadata::new(id("a"), 2, Timestamp::now());
         snapshots.save(metadata, payload()).await.unwrap();

@@ -287,7 +287,7 @@ fn runtime() -> Runtime {
 }
 
 /// Returns the port of the server in a URL.
-fn port(url: &str) -> u16 {
+pub(crate) fn port(url: &str) -> u16 {
     let (_, rest) = url
         .rsplit_once("@127.0.0.1:")
         .expect("a proxy stands in front of a server on 127.0.0.1");

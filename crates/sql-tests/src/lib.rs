@@ -5,6 +5,8 @@ mod damage;
 pub mod journal;
 mod kit;
 mod late_writes;
+mod on_server;
+mod place;
 pub mod states;
 pub mod steps;
 mod tables;
@@ -14,9 +16,11 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::Journal;
 
-pub use damage::{OneOfEach, swapped_rows_are_found};
+pub use damage::{OneOfEach, rows_that_were_swapped_are_found};
 pub use kit::{KitServer, StoreKind, actors, run_kit};
 pub use late_writes::late_writes_are_refused;
+pub use on_server::OnServer;
+pub use place::{after_the_runtime, url_of};
 pub use tables::Tables;
 
 /// Opens a journal on the database at this URL, with connections of its own; the caller initialises it.

@@ -11,6 +11,7 @@ mod groups;
 mod live_query;
 mod new_states;
 mod pages;
+mod payloads;
 mod rows;
 mod rules_of_others;
 mod schema;
@@ -29,12 +30,14 @@ pub use change_events::{
 };
 pub use commit_order::a_reader_gets_every_last_state_while_transactions_end_in_any_order;
 pub use contention::many_writers_store_each_revision_once;
-pub use ended_connections::errors_say_what_is_certain_when_connections_end;
+pub use ended_connections::errors_say_what_is_certain_when_the_server_ends_sessions;
 pub use full_pool::a_full_pool_is_no_trouble_of_the_store;
 pub use groups::{
     a_change_that_breaks_a_rule_fails_its_group_as_a_whole,
+    a_group_has_no_more_changes_than_the_server_can_be_asked_for_in_time,
+    a_held_row_fails_its_own_change_and_no_other_of_the_group,
     a_row_that_a_trigger_skips_fails_no_other, changes_of_a_group_leave_their_events,
-    no_event_of_a_group_goes_back, the_neighbours_of_a_held_row_are_stored,
+    no_event_of_a_group_goes_back,
 };
 pub use live_query::a_live_query_gives_every_last_state_of_a_thousand;
 pub use new_states::{
@@ -44,25 +47,41 @@ pub use pages::{
     a_condition_takes_its_own_values_and_stands_alone, many_changes_of_one_number_are_all_read,
     pages_of_large_states_are_bounded_in_bytes,
 };
+pub use payloads::{
+    a_column_of_json_keeps_json_as_it_was_written_and_refuses_the_rest,
+    a_state_above_the_limit_is_refused_and_says_which_key,
+};
 pub use rows::{
-    a_damaged_state_is_corrupt_and_named, a_lost_column_is_an_error_and_no_state,
-    a_tombstone_keeps_its_revision_and_nothing_else, rows_say_which_slice_and_type_they_belong_to,
-    states_of_version_1_are_read_and_go_on, texts_come_back_whatever_they_hold,
-    the_tables_refuse_what_cannot_be_read_back,
+    a_counter_that_is_gone_is_an_error_and_nothing_is_stored, a_damaged_state_is_corrupt_and_named,
+    a_lost_column_is_an_error_and_no_state, a_tombstone_keeps_its_revision_and_nothing_else,
+    rows_say_which_slice_and_type_they_belong_to, states_of_version_1_are_read_and_go_on,
+    texts_come_back_whatever_they_hold, the_tables_refuse_what_cannot_be_read_back,
 };
 pub use rules_of_others::a_rule_of_an_added_column_is_no_conflict;
 pub use schema::{
     a_lost_column_of_any_table_is_named_at_the_start,
     a_table_of_its_own_does_not_hide_what_is_stored, a_table_that_was_dropped_is_a_mismatch,
     columns_that_the_first_start_misses_come_with_what_adds_them,
+    the_printed_statements_make_the_tables_that_a_store_expects,
 };
 pub use times_and_numbers::{
     no_number_of_a_change_is_used_again, no_timestamp_goes_back_with_the_clock,
 };
 
-/// Makes a test of each function here that needs nothing but tables; the expression makes tables of a test's own.
+/// Makes a test of each function here that needs nothing but tables; the expression makes tables of a test's own. After the
+/// word `server` it makes them on a server, and the tests that only servers can pass are made, too.
 #[macro_export]
 macro_rules! test_states {
+    (server $tables:expr) => {
+        $crate::test_states!($tables);
+        $crate::test_states! { $tables;
+            a_column_of_json_keeps_json_as_it_was_written_and_refuses_the_rest
+            errors_say_what_is_certain_when_the_server_ends_sessions
+            a_held_row_fails_its_own_change_and_no_other_of_the_group
+            a_group_has_no_more_changes_than_the_server_can_be_asked_for_in_time
+            a_full_pool_is_no_trouble_of_the_store
+        }
+    };
     ($tables:expr) => {
         $crate::test_states! { $tables;
             rows_say_which_slice_and_type_they_belong_to
@@ -75,6 +94,8 @@ macro_rules! test_states {
             columns_that_the_first_start_misses_come_with_what_adds_them
             a_table_that_was_dropped_is_a_mismatch
             a_table_of_its_own_does_not_hide_what_is_stored
+            the_printed_statements_make_the_tables_that_a_store_expects
+            a_state_above_the_limit_is_refused_and_says_which_key
             pages_of_large_states_are_bounded_in_bytes
             many_changes_of_one_number_are_all_read
             a_condition_takes_its_own_values_and_stands_alone

@@ -19,6 +19,21 @@ pub trait Tables: Send + Sync {
     /// may be busy. A test adds keys.
     fn section(&self) -> Section;
 
+    /// Returns the URL of the database, as the section has it.
+    fn url(&self) -> String;
+
+    /// Opens a journal on the database at a URL, as another process does that makes the tables, too; the caller initialises
+    /// it.
+    fn journal_at(url: &str) -> Arc<dyn Journal>
+    where
+        Self: Sized;
+
+    /// Returns the section of stores whose handlers have a minute, which is more than they need on a busy machine.
+    fn section_of_handlers(&self) -> Section {
+        let section = self.section().with("handler-timeout", "60s");
+        section.with("acquire-timeout", "61s")
+    }
+
     /// Returns the tables of all stores with the names of their columns, but the table of versions.
     async fn columns(&self) -> Vec<(String, String)>;
 
@@ -38,6 +53,33 @@ pub trait Tables: Send + Sync {
     /// Returns the statement that drops this trigger.
     fn lets_removal_go_on(&self) -> &'static str {
         "DROP TRIGGER stop"
+    }
+
+    /// Returns the section of stores with so little time that not all of a crowd of the application has its turn.
+    fn section_of_crowd(&self) -> Section {
+        let section = self.section().with("acquire-timeout", "800ms");
+        section.with("handler-timeout", "700ms")
+    }
+
+    /// Returns the columns by which the row of a tag names its event.
+    fn key_of_tags(&self) -> &'static str {
+        "persistence_id, sequence_nr, ordering, slice"
+    }
+
+    /// Returns assignments that make an event one that cannot be read, beside those that every database takes.
+    fn damages(&self) -> &'static [&'static str];
+
+    /// Returns statements that would store what no store can read, beside those that are the same everywhere.
+    fn unreadable_rows(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Returns a query that takes a minute or more.
+    fn endless_query(&self) -> &'static str;
+
+    /// Returns a table as code of the application names it, which does not run in the schema of the stores everywhere.
+    fn of_application(&self, table: &str) -> String {
+        table.to_owned()
     }
 
     /// Returns a name as it stands in a statement.
@@ -98,6 +140,12 @@ pub trait Tables: Send + Sync {
     /// Returns a state store with what an application adds to it.
     async fn open_with(&self, extensions: &StateExtensions) -> Arc<dyn StateStore> {
         self.state_store_with(self.section(), extensions).await
+    }
+
+    /// Returns a state store with what an application adds to it, whose handlers have a minute.
+    async fn open_with_handlers(&self, extensions: &StateExtensions) -> Arc<dyn StateStore> {
+        self.state_store_with(self.section_of_handlers(), extensions)
+            .await
     }
 
     /// Returns a state store with these settings and extensions.

@@ -1,8 +1,6 @@
 //! Rows that were damaged, or changed around the plugin.
 
-use actix_persistence_mysql::{MysqlJournal, MysqlOptions, MysqlSnapshotStore, MysqlStateStore};
-use actix_persistence_sql_tests::{OneOfEach, swapped_rows_are_found};
-use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
+use actix_persistence_sql_tests::OneOfEach;
 use actix_persistence_test_servers::{Database, Server};
 
 use crate::database::{connect, execute};
@@ -10,9 +8,7 @@ use crate::place::Place;
 
 #[tokio::test]
 async fn rows_that_were_swapped_are_found() {
-    let place = Place::new().await;
-    let snapshots = place.snapshot_store().await;
-    swapped_rows_are_found(&place, &snapshots).await;
+    actix_persistence_sql_tests::rows_that_were_swapped_are_found(&Place::new().await).await;
 }
 
 /// On a server of its own, which is told to take such rows.
@@ -20,24 +16,14 @@ async fn rows_that_were_swapped_are_found() {
 async fn rows_that_are_too_large_are_refused_by_their_size_and_not_fetched() {
     let locks = tempfile::tempdir().unwrap();
     let server = Server::start(Database::MariaDb, locks.path()).unwrap();
-    let url = server.url();
-    let options = MysqlOptions::new(&url).with_store(|store| store.with_auto_initialize(true));
-    let journal = MysqlJournal::new(options.clone()).unwrap();
-    let snapshots = MysqlSnapshotStore::new(options.clone()).unwrap();
-    let states = MysqlStateStore::new(options).unwrap();
-    journal.initialize().await.unwrap();
-    snapshots.initialize().await.unwrap();
-    states.initialize().await.unwrap();
-    let stored = OneOfEach::store(journal, snapshots, states).await;
-
+    let place = Place::on(&server).await;
+    let stored = OneOfEach::store(&place).await;
     let large =
         "SET GLOBAL max_allowed_packet = 268435456, GLOBAL innodb_log_file_size = 2147483648";
-    execute(&mut connect(&url).await, large).await;
-    let mut administrator = connect(&url).await;
+    execute(&mut connect(&server.url()).await, large).await;
     for table in ["event_journal", "snapshot", "durable_state"] {
         let enlarge = format!("UPDATE {table} SET payload = REPEAT('0', 134217729)");
-        execute(&mut administrator, enlarge).await;
+        place.run(enlarge).await;
     }
-
     stored.is_refused("it has 134217").await;
 }

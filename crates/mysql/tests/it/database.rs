@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use actix_persistence_mysql::MysqlOptions;
+use actix_persistence_sql_tests::{after_the_runtime, url_of};
 use sqlx::mysql::MySqlConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, MySqlConnection};
 
@@ -37,21 +38,6 @@ pub(crate) async fn connect(url: &str) -> MySqlConnection {
         .connect()
         .await
         .unwrap_or_else(|error| panic!("no connection to the server of the tests: {error}"))
-}
-
-/// The URL with another database, and perhaps another user.
-pub(crate) fn url_of(server: &str, database: &str, user: Option<(&str, &str)>) -> String {
-    let url = server;
-    let (scheme, rest) = url.split_once("://").unwrap();
-    let (authority, rest) = rest.split_once('/').unwrap_or((rest, ""));
-    let parameters = rest
-        .split_once('?')
-        .map_or(String::new(), |(_, parameters)| format!("?{parameters}"));
-    let (login, host) = authority.rsplit_once('@').unwrap_or(("", authority));
-    let login = user.map_or(login.to_owned(), |(user, password)| {
-        format!("{user}:{password}")
-    });
-    format!("{scheme}://{login}@{host}/{database}{parameters}")
 }
 
 /// The accounts of the one who may only log in: a server may have one without a name at `localhost`, which would
@@ -141,21 +127,12 @@ impl TestDatabase {
 impl Drop for TestDatabase {
     fn drop(&mut self) {
         let (url, name) = (self.server.clone(), self.name.clone());
-        // On a thread of its own: the test's runtime may be ending.
-        let removal = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .unwrap();
-            runtime.block_on(async {
-                let mut server = connect(&url).await;
-                execute(&mut server, format!("DROP DATABASE IF EXISTS {name}")).await;
-                for user in users(&name) {
-                    execute(&mut server, format!("DROP USER IF EXISTS {user}")).await;
-                }
-            });
+        after_the_runtime(async move {
+            let mut server = connect(&url).await;
+            execute(&mut server, format!("DROP DATABASE IF EXISTS {name}")).await;
+            for user in users(&name) {
+                execute(&mut server, format!("DROP USER IF EXISTS {user}")).await;
+            }
         });
-        let removed = removal.join();
-        assert!(removed.is_ok() || std::thread::panicking());
     }
 }

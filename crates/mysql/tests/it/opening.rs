@@ -1,13 +1,12 @@
 //! The tables that initialising makes, checks and refuses.
 
 use std::cell::RefCell;
-use std::time::Duration;
 
-use actix_persistence_mysql::{
-    Durability, MysqlJournal, MysqlOptions, MysqlSnapshotStore, PayloadColumn,
-};
+use actix_persistence_mysql::{Durability, MysqlJournal, MysqlOptions};
+use actix_persistence_sql_tests::Tables;
+use actix_persistence_sql_tests::journal::opening;
 use actix_persistence_storage_api::{
-    EventDeletion, Journal, Roles, SnapshotStore, StorageError, StorageErrorKind,
+    EventDeletion, Journal, Roles, StorageError, StorageErrorKind,
 };
 use actix_persistence_test_servers::{Database, Server};
 
@@ -21,58 +20,13 @@ async fn refusal(options: MysqlOptions) -> StorageError {
     error
 }
 
+actix_persistence_sql_tests::test_opening!(server Place::new().await);
+
 #[tokio::test]
-async fn a_wrong_password_is_named_and_never_shown() {
+async fn without_auto_initialize_nothing_is_made() {
     let place = Place::new().await;
-    let name = place.database.name();
-    let url = place.database.application_url();
-    let options = MysqlOptions::new(url.replace(&format!(":{name}@"), ":hunter2@"));
-    let shown = format!("{options:?}");
-    let error = refusal(options).await;
-    assert_error(
-        &error,
-        StorageErrorKind::AccessDenied,
-        "check user and password",
-    );
-    for text in [shown, chain(&error), format!("{error:?}")] {
-        assert!(!text.contains("hunter2"), "{text}");
-    }
-}
-
-#[tokio::test]
-async fn a_database_that_does_not_exist_is_named() {
-    let place = Place::new().await;
-    let name = place.database.name();
-    let url = place.database.url();
-    let options = MysqlOptions::new(url.replace(&format!("/{name}"), "/no_such_database"));
-    let error = refusal(options).await;
-    assert_error(&error, StorageErrorKind::AccessDenied, "no such database");
-    assert!(error.to_string().contains("/no_such_database"), "{error}");
-}
-
-#[tokio::test]
-async fn no_server_is_trouble_that_waiting_may_cure() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    drop(listener);
-    let url = format!("mysql://me:hunter2@127.0.0.1:{port}/bank");
-    let error = refusal(MysqlOptions::new(url)).await;
-    assert_error(&error, StorageErrorKind::Unavailable, "check host and port");
-    assert!(error.to_string().contains(&port.to_string()), "{error}");
-    assert!(!chain(&error).contains("hunter2"));
-}
-
-#[tokio::test]
-async fn a_server_that_accepts_and_says_nothing_is_given_up_in_time() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let options =
-        MysqlOptions::new(format!("mysql://me@127.0.0.1:{port}/bank")).with_server(|mut server| {
-            server.connect_timeout = Duration::from_millis(50);
-            server
-        });
-    let error = refusal(options).await;
-    assert_error(&error, StorageErrorKind::Unavailable, "'connect-timeout'");
+    let made = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()";
+    opening::without_auto_initialize_nothing_is_made(&place, place.section(), made).await;
 }
 
 /// The server of the tests knows no encryption.
@@ -84,27 +38,6 @@ async fn encryption_that_is_required_is_never_done_without() {
         let error = refusal(MysqlOptions::new(url)).await;
         assert_error(&error, StorageErrorKind::AccessDenied, "begin with 'tls'");
     }
-}
-
-#[tokio::test]
-async fn without_auto_initialize_nothing_is_made() {
-    let place = Place::new().await;
-    let options = place
-        .options()
-        .with_store(|store| store.with_auto_initialize(false));
-    let error = refusal(options.clone()).await;
-    let says = "'auto-initialize = true'";
-    assert_error(&error, StorageErrorKind::SchemaMismatch, says);
-    let snapshots = MysqlSnapshotStore::new(options.clone()).unwrap();
-    let error = snapshots.initialize().await.unwrap_err();
-    assert_error(&error, StorageErrorKind::SchemaMismatch, says);
-    let made = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()";
-    assert_eq!(place.number(made).await, 0);
-
-    // Once somebody made the tables, it works.
-    place.journal().await;
-    let journal = place.journal_with(options).await;
-    store(&journal, &id("a"), 1).await;
 }
 
 #[tokio::test]
@@ -163,19 +96,6 @@ async fn the_same_store_initializes_as_soon_as_the_cause_of_a_failure_is_gone() 
     }
     place.run(format!("DROP DATABASE {later}")).await;
     initialized.unwrap();
-}
-
-#[tokio::test]
-async fn the_column_of_payloads_is_chosen_when_the_tables_are_made() {
-    let place = Place::new().await;
-    place.journal().await;
-    place.snapshot_store().await;
-    let json = place.options().with_payload_column(PayloadColumn::Json);
-    let error = refusal(json.clone()).await;
-    assert_error(&error, StorageErrorKind::SchemaMismatch, "'payload-column'");
-    let snapshots = MysqlSnapshotStore::new(json).unwrap();
-    let error = snapshots.initialize().await.unwrap_err();
-    assert_error(&error, StorageErrorKind::SchemaMismatch, "'payload-column'");
 }
 
 thread_local! {

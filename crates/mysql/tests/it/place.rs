@@ -5,7 +5,7 @@ use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
 use actix_persistence_test_servers::Server;
 use sqlx::MySqlConnection;
 
-use crate::database::{TestDatabase, execute};
+use crate::database::TestDatabase;
 
 pub(crate) use actix_persistence_sql_tests::steps::{
     assert_error, chain, event, id, numbers, replay_all, store, write,
@@ -34,45 +34,12 @@ impl Place {
         self.database.options()
     }
 
-    /// A journal with connections of its own, as in another process.
-    pub(crate) async fn journal(&self) -> MysqlJournal {
-        self.journal_with(self.options()).await
-    }
-
-    pub(crate) async fn journal_with(&self, options: MysqlOptions) -> MysqlJournal {
-        let journal = MysqlJournal::new(options).unwrap();
-        journal.initialize().await.unwrap();
-        journal
-    }
-
-    pub(crate) async fn snapshot_store(&self) -> MysqlSnapshotStore {
-        let store = MysqlSnapshotStore::new(self.options()).unwrap();
-        store.initialize().await.unwrap();
-        store
-    }
-
-    pub(crate) async fn state_store_with(&self, options: MysqlOptions) -> MysqlStateStore {
-        let store = MysqlStateStore::new(options).unwrap();
-        store.initialize().await.unwrap();
-        store
-    }
-
     /// A connection that the plugin knows nothing of.
     pub(crate) async fn connection(&self) -> MySqlConnection {
         self.database.connect().await
     }
+}
 
-    /// Runs statements around the plugin.
-    pub(crate) async fn run(&self, sql: impl Into<String>) {
-        execute(&mut self.connection().await, sql).await;
-    }
-
-    /// Reads a number around the plugin.
-    pub(crate) async fn number(&self, sql: &'static str) -> i64 {
-        let mut connection = self.connection().await;
-        sqlx::query_scalar(sql)
-            .fetch_one(&mut connection)
-            .await
-            .unwrap()
-    }
+actix_persistence_sql_tests::stores_in! {
+    Place: MysqlOptions, MysqlJournal, MysqlSnapshotStore, MysqlStateStore
 }

@@ -4,11 +4,8 @@
 //! <https://mariadb.com/docs/server/server-usage/storage-engines/innodb/innodb-system-variables#innodb_snapshot_isolation>
 
 use std::path::Path;
-use std::sync::Arc;
 
-use actix_persistence_mysql::{MysqlJournal, MysqlOptions};
-use actix_persistence_sql_tests::late_writes_are_refused;
-use actix_persistence_storage_api::Journal;
+use actix_persistence_sql_tests::{Tables, late_writes_are_refused};
 use actix_persistence_test_servers::{Database, Server};
 
 use crate::counters::number_beside_other_partitions;
@@ -64,10 +61,6 @@ fn late_writes_are_refused_with_snapshot_isolation_and_without() {
             continue;
         };
         let place = runtime.block_on(Place::on(&server));
-        late_writes_are_refused(&place.database.url(), &|url| -> Arc<dyn Journal> {
-            let options =
-                MysqlOptions::new(url).with_store(|store| store.with_auto_initialize(true));
-            Arc::new(MysqlJournal::new(options).unwrap())
-        });
+        late_writes_are_refused(&place.url(), &Place::journal_at);
     }
 }

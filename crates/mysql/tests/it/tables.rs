@@ -1,12 +1,27 @@
 //! The database of a test as the tests of every SQL database see it.
 
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+
 use actix_persistence_mysql::MysqlPlugin;
-use actix_persistence_sql_tests::Tables;
-use actix_persistence_storage_api::{Origin, Plugin, Section};
+use actix_persistence_sql_tests::{OnServer, Tables};
+use actix_persistence_storage_api::{Journal, Origin, Plugin, Section};
 use async_trait::async_trait;
 use sqlx::AssertSqlSafe;
 
+use crate::database::execute;
 use crate::place::Place;
+
+fn section_of(url: &str) -> Section {
+    Section::new("test", Origin::code())
+        .with("url", url)
+        .with("auto-initialize", true)
+        .with("acquire-timeout", "60s")
+        .with("connect-timeout", "60s")
+        .with("statement-timeout", "60s")
+        .with("lock-timeout", "30s")
+}
 
 #[async_trait]
 impl Tables for Place {
@@ -15,13 +30,23 @@ impl Tables for Place {
     }
 
     fn section(&self) -> Section {
-        Section::new("test", Origin::code())
-            .with("url", self.database.url())
-            .with("acquire-timeout", "60s")
-            .with("connect-timeout", "60s")
-            .with("statement-timeout", "60s")
-            .with("lock-timeout", "30s")
-            .with("auto-initialize", true)
+        section_of(&self.url())
+    }
+
+    fn url(&self) -> String {
+        self.database.url()
+    }
+
+    fn journal_at(url: &str) -> Arc<dyn Journal> {
+        MysqlPlugin::new().journal(&section_of(url)).unwrap()
+    }
+
+    fn damages(&self) -> &'static [&'static str] {
+        &["tag_count = 1"]
+    }
+
+    fn endless_query(&self) -> &'static str {
+        "SELECT SLEEP(60) AS a"
     }
 
     async fn columns(&self) -> Vec<(String, String)> {
@@ -39,10 +64,7 @@ impl Tables for Place {
     }
 
     async fn number(&self, sql: &str) -> i64 {
-        sqlx::query_scalar(AssertSqlSafe(sql.to_owned()))
-            .fetch_one(&mut self.connection().await)
-            .await
-            .unwrap_or_else(|error| panic!("{sql}: {error}"))
+        Place::number(self, sql).await
     }
 
     fn event_of_another_tool(&self, persistence_id: &str, ordering: i64) -> String {
@@ -62,5 +84,60 @@ impl Tables for Place {
 
     fn quoted(&self, name: &str) -> String {
         format!("`{name}`")
+    }
+}
+
+#[async_trait]
+impl OnServer for Place {
+    fn name(&self) -> &str {
+        self.database.name()
+    }
+
+    fn application_url(&self) -> String {
+        self.database.application_url()
+    }
+
+    async fn hold(&self, table: &str, persistence_id: &str) -> Box<dyn Any + Send> {
+        let mut other = self.connection().await;
+        let sql = format!(
+            "START TRANSACTION; SELECT * FROM {table} WHERE persistence_id = '{persistence_id}' FOR UPDATE"
+        );
+        execute(&mut other, sql).await;
+        Box::new(other)
+    }
+
+    async fn until_waiting(&self, calls: i64) {
+        let waiting = "SELECT COUNT(*) FROM information_schema.innodb_trx AS t JOIN information_schema.processlist AS p \
+            ON p.id = t.trx_mysql_thread_id WHERE p.db = DATABASE() AND t.trx_state = 'LOCK WAIT'";
+        while self.number(waiting).await < calls {
+            // The server looks again only for somebody who has not asked for a tenth of a second.
+            tokio::time::sleep(Duration::from_millis(150)).await;
+        }
+    }
+
+    async fn end_sessions(&self) {
+        let mut connection = self.connection().await;
+        let sessions = "SELECT CAST(id AS SIGNED) FROM information_schema.processlist \
+            WHERE db = DATABASE() AND id <> CONNECTION_ID()";
+        let sessions: Vec<i64> = sqlx::query_scalar(sessions)
+            .fetch_all(&mut connection)
+            .await
+            .unwrap();
+        for session in sessions {
+            // It may be gone by itself.
+            self.try_run(&format!("KILL {session}")).await.ok();
+        }
+    }
+
+    fn sleeps_a_second(&self) -> &'static str {
+        "DO SLEEP(1)"
+    }
+
+    fn slows_inserts(&self, table: &str, seconds: f64) -> String {
+        format!("CREATE TRIGGER slow BEFORE INSERT ON {table} FOR EACH ROW DO SLEEP({seconds})")
+    }
+
+    fn text_in_json(&self, column: &str, key: &str) -> String {
+        format!("JSON_UNQUOTE(JSON_EXTRACT({column}, '$.{key}'))")
     }
 }

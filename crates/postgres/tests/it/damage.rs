@@ -1,22 +1,18 @@
 //! Rows that were damaged, or changed around the plugin.
 
-use actix_persistence_sql_tests::{OneOfEach, swapped_rows_are_found};
+use actix_persistence_sql_tests::OneOfEach;
 
 use crate::place::Place;
 
 #[tokio::test]
 async fn rows_that_were_swapped_are_found() {
-    let place = Place::new().await;
-    let snapshots = place.snapshot_store().await;
-    swapped_rows_are_found(&place, &snapshots).await;
+    actix_persistence_sql_tests::rows_that_were_swapped_are_found(&Place::new().await).await;
 }
 
 #[tokio::test]
 async fn rows_that_are_too_large_are_refused_by_their_size_and_not_fetched() {
     let place = Place::new().await;
-    let (journal, snapshots) = (place.journal().await, place.snapshot_store().await);
-    let states = place.state_store_with(place.options()).await;
-    let stored = OneOfEach::store(journal, snapshots, states).await;
+    let stored = OneOfEach::store(&place).await;
     let large = |table: &str| {
         format!(
             "UPDATE {table} SET payload = repeat('0', 134217729)::bytea WHERE payload IS NOT NULL"

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use actix_persistence_postgres::PostgresOptions;
+use actix_persistence_sql_tests::{after_the_runtime, url_of};
 use actix_persistence_storage_api::Roles;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, PgConnection};
@@ -51,26 +52,6 @@ async fn connect(url: &str) -> PgConnection {
         .unwrap_or_else(|error| panic!("no connection to the server of the tests: {error}"))
 }
 
-/// The URL with another database, and perhaps another user.
-fn url_of(database: &str, user: Option<(&str, &str)>) -> String {
-    let url = server_url();
-    let (scheme, rest) = url.split_once("://").unwrap();
-    let (authority, rest) = rest.split_once('/').unwrap_or((rest, ""));
-    let parameters = rest
-        .split_once('?')
-        .map_or("", |(_, parameters)| parameters);
-    let (login, host) = authority.rsplit_once('@').unwrap_or(("", authority));
-    let login = user.map_or(login.to_owned(), |(user, password)| {
-        format!("{user}:{password}")
-    });
-    let parameters = if parameters.is_empty() {
-        String::new()
-    } else {
-        format!("?{parameters}")
-    };
-    format!("{scheme}://{login}@{host}/{database}{parameters}")
-}
-
 impl TestDatabase {
     /// Makes one.
     pub(crate) async fn create() -> Self {
@@ -100,12 +81,12 @@ impl TestDatabase {
 
     /// The URL for the user who owns it.
     pub(crate) fn url(&self) -> String {
-        url_of(&self.name, None)
+        url_of(&server_url(), &self.name, None)
     }
 
     /// The URL for a user who may only log in.
     pub(crate) fn application_url(&self) -> String {
-        url_of(&self.name, Some((&self.name, &self.name)))
+        url_of(&server_url(), &self.name, Some((&self.name, &self.name)))
     }
 
     /// The name, which is that of the role, too.
@@ -150,21 +131,12 @@ impl Drop for TestDatabase {
     fn drop(&mut self) {
         let name = self.name.clone();
         let roles = [self.owner(), self.name.clone()];
-        // On a thread of its own: the test's runtime may be ending.
-        let removal = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .unwrap();
-            runtime.block_on(async {
-                let mut server = connect(&server_url()).await;
-                execute(&mut server, format!("DROP DATABASE {name} WITH (FORCE)")).await;
-                for role in roles {
-                    execute(&mut server, format!("DROP ROLE {role}")).await;
-                }
-            });
+        after_the_runtime(async move {
+            let mut server = connect(&server_url()).await;
+            execute(&mut server, format!("DROP DATABASE {name} WITH (FORCE)")).await;
+            for role in roles {
+                execute(&mut server, format!("DROP ROLE {role}")).await;
+            }
         });
-        let removed = removal.join();
-        assert!(removed.is_ok() || std::thread::panicking());
     }
 }

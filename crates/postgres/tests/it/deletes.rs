@@ -2,40 +2,38 @@
 
 use std::time::Duration;
 
-use actix_persistence_sql_tests::journal::deletes::{
-    self, ROWS, delete_what_cannot_be_removed, wait_until_purged,
-};
-use actix_persistence_storage_api::{EventDeletion, Journal, ResetProgress};
-
-use sqlx::PgConnection;
+use actix_persistence_sql_tests::Tables;
+use actix_persistence_sql_tests::journal::deletes::{self, ROWS, wait_until_purged};
+use actix_persistence_storage_api::{EventDeletion, Journal};
 
 use crate::database::execute;
 use crate::place::{Place, id, store};
 
-actix_persistence_sql_tests::test_deletes!(Place::new().await);
+actix_persistence_sql_tests::test_deletes!(server Place::new().await);
 
 #[tokio::test]
 async fn the_lock_of_another_does_not_stop_the_removal_for_good() {
     let place = Place::new().await;
-    let mut options = place
-        .options()
-        .with_store(|store| store.with_delete_chunk_events(10));
-    options.server.lock_timeout = Duration::from_millis(10);
-    let journal = place.journal_with(options).await;
-    delete_what_cannot_be_removed(&place, &journal).await;
-    // From now on nothing but the lock is in the way.
-    let mut other = place.connection().await;
-    let lock = "BEGIN; DROP TRIGGER stop ON event_journal; LOCK TABLE event_journal IN SHARE MODE";
-    execute(&mut other, lock).await;
-    // Long enough for an attempt or two, the first of which come 200 and 400 ms after an error.
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    let rows = sqlx::query_scalar(ROWS).fetch_one(&mut other);
-    let rows: i64 = rows.await.unwrap();
-    assert_eq!(rows, 50);
-    execute(&mut other, "COMMIT").await;
-    let purged = tokio::time::timeout(Duration::from_secs(60), wait_until_purged(&place));
-    purged.await.unwrap();
-    assert_eq!(place.number(ROWS).await, 0);
+    let section = place.section().with("lock-timeout", "10ms");
+    let lock = async || {
+        let mut other = place.connection().await;
+        let lock =
+            "BEGIN; DROP TRIGGER stop ON event_journal; LOCK TABLE event_journal IN SHARE MODE";
+        execute(&mut other, lock).await;
+        other
+    };
+    let count_and_free = async |mut other| {
+        let rows = sqlx::query_scalar(ROWS).fetch_one(&mut other).await;
+        execute(&mut other, "COMMIT").await;
+        rows.unwrap()
+    };
+    deletes::the_lock_of_another_does_not_stop_the_removal_for_good(
+        &place,
+        section,
+        lock,
+        count_and_free,
+    )
+    .await;
 }
 
 /// Otherwise a reset could come between looking what to remove and removing it, and new events have those numbers then.
@@ -84,72 +82,9 @@ async fn an_id_is_locked_while_its_rows_are_removed() {
 #[tokio::test]
 async fn a_chunk_that_takes_too_long_is_halved_until_it_does_not() {
     let place = Place::new().await;
-    let mut options = place.options();
-    options.server.statement_timeout = Duration::from_secs(1);
-    options.server.lock_timeout = Duration::from_millis(900);
-    let journal = place.journal_with(options).await;
-    for name in ["a", "b"] {
-        store(&journal, &id(name), 100).await;
-    }
-    place
-        .run(
-            "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.02); RETURN old; END $$;
-             CREATE TRIGGER slow BEFORE DELETE ON event_journal FOR EACH ROW EXECUTE FUNCTION slow()",
-        )
-        .await;
-    journal
-        .delete_messages_to(&id("a"), 100.into())
-        .await
-        .unwrap();
-    let purged = tokio::time::timeout(Duration::from_secs(60), wait_until_purged(&place));
-    purged.await.unwrap();
-    assert_eq!(place.number(ROWS).await, 100);
-    // So does a reset, which a tool repeats until it is done.
-    while journal.reset(&id("b")).await.unwrap() != ResetProgress::Done {}
-    assert_eq!(place.number(ROWS).await, 0);
-}
-
-const WAITING: &str = "\
-    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
-    AND application_name = 'actix-persistence' AND wait_event_type = 'Lock'";
-
-/// Waits until this many calls wait for a lock.
-async fn wait(place: &Place, calls: i64) {
-    while place.number(WAITING).await < calls {
-        tokio::task::yield_now().await;
-    }
-}
-
-/// Locks the row of an id until the connection is dropped.
-async fn locked(place: &Place) -> PgConnection {
-    let mut other = place.connection().await;
-    let sql = "BEGIN; SELECT * FROM journal_metadata WHERE persistence_id = 'Test|a' FOR UPDATE";
-    execute(&mut other, sql).await;
-    other
-}
-
-#[tokio::test]
-async fn a_delete_that_waits_for_a_reset_elsewhere_brings_no_numbers_back() {
-    let place = Place::new().await;
-    let (lock, waiting) = (
-        async || locked(&place).await,
-        async |calls| wait(&place, calls).await,
-    );
-    deletes::a_delete_that_waits_for_a_reset_elsewhere_brings_no_numbers_back(
-        &place, lock, waiting,
-    )
-    .await;
-}
-
-#[tokio::test]
-async fn a_take_over_that_waits_for_a_reset_elsewhere_brings_no_numbers_back() {
-    let place = Place::new().await;
-    let (lock, waiting) = (
-        async || locked(&place).await,
-        async |calls| wait(&place, calls).await,
-    );
-    deletes::a_take_over_that_waits_for_a_reset_elsewhere_brings_no_numbers_back(
-        &place, lock, waiting,
-    )
-    .await;
+    let section = place.section().with("statement-timeout", "1s");
+    let section = section.with("lock-timeout", "900ms");
+    let slow = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.02); RETURN old; END $$;
+        CREATE TRIGGER slow BEFORE DELETE ON event_journal FOR EACH ROW EXECUTE FUNCTION slow()";
+    deletes::a_chunk_that_takes_too_long_is_halved_until_it_does_not(&place, section, slow).await;
 }

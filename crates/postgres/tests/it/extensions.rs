@@ -1,125 +1,33 @@
 //! Extensions of durable states by applications, beyond the conformance kit.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use actix_persistence_postgres::{PostgresOptions, PostgresPlugin, PostgresStateStore};
+use actix_persistence_postgres::{PostgresPlugin, PostgresStateStore};
 use actix_persistence_sql_tests::states::extensions;
+use actix_persistence_sql_tests::{OnServer, Tables};
 use actix_persistence_storage_api::{
-    AdditionalColumn, ChangeEvent, ChangeHandler, ColumnValue, ExtensionError, Origin, Payload,
-    Plugin, Section, Session, SessionWork, SqlValue, StateChange, StateExtensions, StateStore,
-    StateUpdate, StorageErrorKind, WriterId,
+    AdditionalColumn, ChangeEvent, ChangeHandler, ColumnValue, ExtensionError, Payload, Session,
+    SessionWork, SqlValue, StateChange, StateExtensions, StateStore, StateUpdate, StorageErrorKind,
+    WriterId,
 };
 use async_trait::async_trait;
 
 use crate::place::{Place, id};
 
-/// Opens stores with these extensions; handlers have more time than they need on a busy machine.
-async fn open(place: &Place, extensions: StateExtensions) -> Arc<dyn StateStore> {
-    let options = place
-        .options()
-        .with_store(|store| store.with_handler_timeout(Duration::from_secs(60)))
-        .with_server(|mut server| {
-            server.acquire_timeout = Duration::from_secs(61);
-            server
-        });
-    open_with(options, extensions).await
-}
-
-async fn open_with(options: PostgresOptions, extensions: StateExtensions) -> Arc<dyn StateStore> {
-    let store = PostgresStateStore::with_extensions(options, &extensions).unwrap();
-    store.initialize().await.unwrap();
-    Arc::new(store)
-}
-
-#[tokio::test]
-async fn a_column_that_needs_a_value_gets_it() {
-    let place = Place::new().await;
-    let open = async |extensions| open(&place, extensions).await;
-    extensions::a_column_that_needs_a_value_gets_it(&place, open).await;
-}
-
-#[tokio::test]
-async fn a_column_whose_values_are_unique_is_kept_so() {
-    let place = Place::new().await;
-    let open = async |extensions| open(&place, extensions).await;
-    extensions::a_column_whose_values_are_unique_is_kept_so(&place, open).await;
-}
-
-#[test]
-fn mistakes_in_extensions_name_what_is_wrong() {
-    let section = Section::new("persistence.state.a", Origin::file("app.toml", 3));
-    let section = section.with("url", "postgres://me@db.example.org/bank");
-    extensions::mistakes_in_extensions_name_what_is_wrong(&PostgresPlugin::new(), &section);
-}
-
-#[tokio::test]
-async fn changes_whose_handlers_deadlock_are_each_counted_once() {
-    let place = Place::new().await;
-    let open = async |extensions| open(&place, extensions).await;
-    let count = "UPDATE public.counts SET n = n + 1 WHERE name = $1";
-    extensions::changes_whose_handlers_deadlock_are_each_counted_once(&place, count, open).await;
-}
-
-#[tokio::test]
-async fn a_handler_may_take_longer_than_any_statement() {
-    let place = Place::new().await;
-    let open = async |extensions| {
-        let options = place
-            .options()
-            .with_store(|store| store.with_handler_timeout(Duration::from_secs(60)))
-            .with_server(|mut server| {
-                server.statement_timeout = Duration::from_secs(3);
-                server.lock_timeout = Duration::from_secs(2);
-                server.acquire_timeout = Duration::from_secs(61);
-                server
-            });
-        open_with(options, extensions).await
-    };
-    // A second after the limit of a statement the client gives up, too.
-    extensions::a_handler_may_take_longer_than_any_statement(5, "SELECT pg_sleep(1)", open).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_statement_that_was_given_up_leaves_no_lock() {
-    let place = Place::new().await;
-    let open = async |extensions| {
-        let options = place
-            .options()
-            .with_store(|store| store.with_handler_timeout(Duration::from_millis(50)))
-            .with_server(|mut server| {
-                server.statement_timeout = Duration::from_secs(60);
-                server
-            });
-        open_with(options, extensions).await
-    };
-    extensions::a_statement_that_was_given_up_leaves_no_lock(
-        "SELECT pg_sleep(60)::text AS a",
-        open,
-    )
-    .await;
-}
-
-fn with_table() -> StateExtensions {
-    let mut extensions = StateExtensions::default();
-    extensions.entity_type("Test").table = Some("test_state".to_owned());
-    extensions
-}
+actix_persistence_sql_tests::test_extensions!(server Place::new().await);
 
 #[tokio::test]
 async fn the_printed_statements_make_and_grant_the_tables_of_entity_types_too() {
     let place = Place::new().await;
-    let options = place.database.application_options();
-    let unmade = PostgresStateStore::with_extensions(options.clone(), &with_table()).unwrap();
-    let script = unmade.schema_sql(Some(&place.database.roles())).unwrap();
-    place.run(script).await;
-    let store = open_with(options, with_table()).await;
-    store
-        .upsert(StateUpdate::new(id("a"), 1, Payload::new(1, "m", "1")))
-        .await
-        .unwrap();
-    assert_eq!(place.number("SELECT COUNT(*) FROM test_state").await, 1);
-    assert_eq!(place.number("SELECT COUNT(*) FROM durable_state").await, 0);
+    let roles = place.database.roles();
+    let section = place.section().with("url", place.application_url());
+    extensions::the_printed_statements_make_the_tables_of_entity_types_too(
+        &place,
+        Some(&roles),
+        section,
+        async || (),
+    )
+    .await;
 }
 
 /// A column with one value.
@@ -171,7 +79,7 @@ async fn values_become_what_their_columns_are() {
         Always("is_open", true.into()),
         Always("words", "{a,b}".into()),
     ];
-    let store = open(&place, with_columns(columns)).await;
+    let store = place.open_with_handlers(&with_columns(columns)).await;
     for revision in 1..=2 {
         store.upsert(state(revision)).await.unwrap();
         let found = "SELECT COUNT(*) FROM durable_state
@@ -203,7 +111,9 @@ async fn a_value_that_its_column_does_not_take_is_refused_whole() {
         ("body", "{".into()),
         ("title", "a\0b".into()),
     ] {
-        let store = open(&place, with_columns(vec![Always(column, value)])).await;
+        let store = place
+            .open_with_handlers(&with_columns(vec![Always(column, value)]))
+            .await;
         let error = store.upsert(state(1)).await.unwrap_err();
         assert!(error.is_not_stored(), "{column}: {error:?}");
         assert_ne!(error.kind(), StorageErrorKind::RevisionConflict);
@@ -214,7 +124,6 @@ async fn a_value_that_its_column_does_not_take_is_refused_whole() {
 #[tokio::test]
 async fn whatever_code_of_the_application_runs_the_answer_is_true() {
     let place = Place::new().await;
-    let open = async |extensions| open(&place, extensions).await;
     let more: &[&[&str]] = &[
         &["ROLLBACK AND CHAIN"],
         &["COMMIT AND CHAIN"],
@@ -224,104 +133,21 @@ async fn whatever_code_of_the_application_runs_the_answer_is_true() {
         &["/* /* */ */ COMMIT"],
         &["/* /* */ */ COMMIT AND CHAIN"],
     ];
-    extensions::whatever_code_of_the_application_runs_the_answer_is_true(
-        &place,
-        "public.left_behind",
-        more,
-        open,
-    )
-    .await;
-}
-
-#[tokio::test]
-async fn savepoints_of_a_handler_stay_beside_other_statements() {
-    let place = Place::new().await;
-    let open = async |extensions| open(&place, extensions).await;
-    extensions::savepoints_of_a_handler_stay_beside_other_statements(
-        &place,
-        "public.left_behind",
-        open,
-    )
-    .await;
-}
-
-#[tokio::test]
-async fn nothing_is_committed_after_a_statement_that_was_given_up() {
-    let place = Place::new().await;
-    let open = async |extensions| open(&place, extensions).await;
-    extensions::nothing_is_committed_after_a_statement_that_was_given_up(
-        &place,
-        "public.left_behind",
-        open,
-    )
-    .await;
-}
-
-/// The section of stores that share their connections, with little time for anything.
-fn shared(place: &Place, acquire: &str, handler: &str) -> Section {
-    Section::new("persistence.state.a", Origin::file("app.toml", 3))
-        .with("url", place.database.url())
-        .with("auto-initialize", true)
-        .with("acquire-timeout", acquire)
-        .with("handler-timeout", handler)
+    let section = place.section_of_handlers();
+    extensions::whatever_code_of_the_application_runs_the_answer_is_true(&place, section, more)
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn slow_handlers_delay_no_other_writers() {
-    let place = Place::new().await;
-    let plugin = PostgresPlugin::new();
-    let section = shared(&place, "20s", "19s");
-    let journal = plugin.journal(&section).unwrap();
-    journal.initialize().await.unwrap();
-    let open = async |extensions| {
-        let store = plugin.state_store(&section, &extensions).unwrap();
-        store.initialize().await.unwrap();
-        store
-    };
-    extensions::slow_handlers_delay_no_other_writers(&*journal, open).await;
+    let (place, plugin) = (Place::new().await, PostgresPlugin::new());
+    let _journal = extensions::slow_handlers_delay_no_other_writers(&place, &plugin).await;
     assert_eq!(plugin.databases(), 1);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_crowd_of_the_application_is_no_trouble_of_the_store() {
-    let place = Place::new().await;
-    let plugin = PostgresPlugin::new();
-    let section = shared(&place, "800ms", "700ms");
-    let journal = plugin.journal(&section).unwrap();
-    journal.initialize().await.unwrap();
-    let open = async |extensions| {
-        let store = plugin.state_store(&section, &extensions).unwrap();
-        store.initialize().await.unwrap();
-        store
-    };
-    extensions::a_crowd_of_the_application_is_no_trouble_of_the_store(&*journal, open).await;
-}
-
-#[test]
-fn a_handler_that_may_take_longer_than_others_wait_is_a_mistake() {
-    let section = Section::new("persistence.state.a", Origin::file("app.toml", 3))
-        .with("url", "postgres://me@db.example.org/bank");
-    let open = |section: &Section| {
-        PostgresPlugin::new()
-            .state_store(section, &StateExtensions::default())
-            .map(drop)
-    };
-    // Shorter by itself.
-    assert!(open(&section.clone().with("acquire-timeout", "500ms")).is_ok());
-    let errors = open(&section.with("handler-timeout", "2s"))
-        .unwrap_err()
-        .to_string();
-    assert!(
-        errors.contains("'persistence.state.a.handler-timeout' is 2s"),
-        "{errors}"
-    );
-    assert!(errors.contains("'acquire-timeout'"), "{errors}");
 }
 
 #[tokio::test]
 async fn what_rules_refuse_is_told_as_that() {
     let place = Place::new().await;
-    let open = async |extensions| open(&place, extensions).await;
     let refused = vec![
         ("VARCHAR(4)", "too long".into()),
         ("BIGINT", "no number".into()),
@@ -342,29 +168,13 @@ async fn what_rules_refuse_is_told_as_that() {
          BEGIN IF NEW.revision = 3 THEN RAISE EXCEPTION 'not that'; END IF; RETURN NEW; END $$",
         "CREATE TRIGGER refuses BEFORE UPDATE ON durable_state FOR EACH ROW EXECUTE FUNCTION refuse()",
     ];
-    extensions::what_rules_refuse_is_told_as_that(&place, refused.collect(), trigger, open).await;
-}
-
-#[tokio::test]
-async fn code_of_the_application_is_told_what_its_rules_refuse() {
-    let place = Place::new().await;
-    let open = async |extensions| open(&place, extensions).await;
-    extensions::code_of_the_application_is_told_what_its_rules_refuse(
-        &place,
-        "public.things",
-        open,
-    )
-    .await;
+    extensions::what_rules_refuse_is_told_as_that(&place, refused.collect(), trigger).await;
 }
 
 #[tokio::test]
 async fn nothing_that_is_set_stays_nor_makes_a_commit_less_durable() {
     let place = Place::new().await;
-    let options = place.options().with_server(|mut server| {
-        server.writers = 1;
-        server
-    });
-    let states = open_with(options, StateExtensions::default()).await;
+    let section = place.section().with("writers", 1);
     // What a commit waits for, as it is when the commit is made.
     place
         .run(
@@ -394,7 +204,7 @@ async fn nothing_that_is_set_stays_nor_makes_a_commit_less_durable() {
                 current_setting('statement_timeout') AS c, current_setting('TimeZone') AS d,
                 (SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid())::text AS e,
                 'probe'::regclass::text AS f";
-    extensions::nothing_that_is_set_stays(&*states, &settings, &refused, look).await;
+    extensions::nothing_that_is_set_stays(&place, section, &settings, &refused, look).await;
     let durable = "SELECT COUNT(*) FROM seen WHERE at_commit = 'on'";
     assert_eq!(place.number(durable).await, 2);
 }
@@ -403,7 +213,7 @@ async fn nothing_that_is_set_stays_nor_makes_a_commit_less_durable() {
 #[tokio::test]
 async fn data_beside_an_answer_is_no_trouble_of_the_store() {
     let place = Place::new().await;
-    let states = open(&place, StateExtensions::default()).await;
+    let states = place.open().await;
     place.run("CREATE TABLE things (a INTEGER)").await;
     for sql in [
         "COPY public.things TO STDOUT",
@@ -506,13 +316,8 @@ async fn statements_of_the_application_are_planned_as_the_server_has_it() {
 #[tokio::test]
 async fn nothing_that_a_condition_sets_stays() {
     let place = Place::new().await;
-    let options = place.options().with_server(|mut server| {
-        server.read_connections = 1;
-        server
-    });
-    let states = open_with(options, StateExtensions::default()).await;
     let sets =
         "length(set_config('TimeZone', 'Asia/Tokyo', false)) > 0 AND pg_try_advisory_lock(7)";
     let is_set = "current_setting('TimeZone') = 'Asia/Tokyo' OR EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid())";
-    extensions::nothing_that_a_condition_sets_stays(&*states, sets, is_set).await;
+    extensions::nothing_that_a_condition_sets_stays(&place, sets, is_set).await;
 }

@@ -1,15 +1,13 @@
 //! The tables that initialising makes, checks and refuses.
 
-use actix_persistence_postgres::{
-    PayloadColumn, PostgresJournal, PostgresOptions, PostgresSnapshotStore, SynchronousCommit,
-};
-use actix_persistence_storage_api::{
-    EventDeletion, Journal, SnapshotStore, StorageError, StorageErrorKind,
-};
+use actix_persistence_postgres::{PostgresJournal, PostgresOptions, SynchronousCommit};
+use actix_persistence_sql_tests::Tables;
+use actix_persistence_sql_tests::journal::opening;
+use actix_persistence_storage_api::{EventDeletion, Journal, StorageError, StorageErrorKind};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::database::{TestDatabase, execute, patient};
+use crate::database::{execute, patient};
 use crate::place::{Place, assert_error, chain, id, numbers, store};
 
 async fn refusal(options: PostgresOptions) -> StorageError {
@@ -19,61 +17,14 @@ async fn refusal(options: PostgresOptions) -> StorageError {
     error
 }
 
-/// The URL of a database with the last appearance of one part replaced.
-fn altered(database: &TestDatabase, from: &str, to: &str) -> PostgresOptions {
-    let mut url = database.application_url();
-    let start = url.rfind(from).unwrap();
-    url.replace_range(start..start + from.len(), to);
-    patient(url)
-}
+actix_persistence_sql_tests::test_opening!(server Place::new().await);
 
 #[tokio::test]
-async fn a_wrong_password_is_named_and_never_shown() {
+async fn without_auto_initialize_nothing_is_made() {
     let place = Place::new().await;
-    let name = place.database.name();
-    let options = altered(&place.database, &format!(":{name}@"), ":hunter2@");
-    let shown = format!("{options:?}");
-    let error = refusal(options).await;
-    assert_error(
-        &error,
-        StorageErrorKind::AccessDenied,
-        "check user and password",
-    );
-    for text in [shown, chain(&error), format!("{error:?}")] {
-        assert!(!text.contains("hunter2"), "{text}");
-    }
-}
-
-#[tokio::test]
-async fn a_database_that_does_not_exist_is_named() {
-    let place = Place::new().await;
-    let name = place.database.name();
-    let options = altered(&place.database, &format!("/{name}"), "/no_such_database");
-    let error = refusal(options).await;
-    assert_error(&error, StorageErrorKind::AccessDenied, "no such database");
-    assert!(error.to_string().contains("/no_such_database"), "{error}");
-}
-
-#[tokio::test]
-async fn no_server_is_trouble_that_waiting_may_cure() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    drop(listener);
-    let url = format!("postgres://me:hunter2@127.0.0.1:{port}/bank");
-    let error = refusal(patient(url)).await;
-    assert_error(&error, StorageErrorKind::Unavailable, "check host and port");
-    assert!(error.to_string().contains(&port.to_string()), "{error}");
-    assert!(!chain(&error).contains("hunter2"));
-}
-
-#[tokio::test]
-async fn a_server_that_accepts_and_says_nothing_is_given_up_in_time() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let mut options = PostgresOptions::new(format!("postgres://me@127.0.0.1:{port}/bank"));
-    options.server.connect_timeout = std::time::Duration::from_millis(50);
-    let error = refusal(options).await;
-    assert_error(&error, StorageErrorKind::Unavailable, "'connect-timeout'");
+    let section = place.section().with("schema", "bank");
+    let made = "SELECT count(*) FROM pg_namespace WHERE nspname = 'bank'";
+    opening::without_auto_initialize_nothing_is_made(&place, section, made).await;
 }
 
 /// A server that has no encryption says so with one letter; it must hear nothing after that.
@@ -162,37 +113,6 @@ async fn a_database_in_another_encoding_is_refused() {
         .run(format!("DROP DATABASE {latin} WITH (FORCE)"))
         .await;
     assert_error(&error, StorageErrorKind::SchemaMismatch, "LATIN1");
-}
-
-#[tokio::test]
-async fn without_auto_initialize_nothing_is_made() {
-    let place = Place::new().await;
-    let options = place
-        .options()
-        .with_schema("bank")
-        .with_store(|store| store.with_auto_initialize(false));
-    let error = refusal(options.clone()).await;
-    assert_error(
-        &error,
-        StorageErrorKind::SchemaMismatch,
-        "'auto-initialize = true'",
-    );
-    let snapshots = PostgresSnapshotStore::new(options.clone()).unwrap();
-    let error = snapshots.initialize().await.unwrap_err();
-    assert_error(
-        &error,
-        StorageErrorKind::SchemaMismatch,
-        "'auto-initialize = true'",
-    );
-    let made = "SELECT count(*) FROM pg_namespace WHERE nspname = 'bank'";
-    assert_eq!(place.number(made).await, 0);
-
-    // Once somebody made the tables, it works.
-    place
-        .journal_with(place.options().with_schema("bank"))
-        .await;
-    let journal = place.journal_with(options).await;
-    store(&journal, &id("a"), 1).await;
 }
 
 #[tokio::test]
@@ -299,17 +219,4 @@ async fn defaults_of_a_database_and_tables_of_the_same_name_do_not_matter() {
         .await
         .unwrap();
     assert_eq!(numbers(&journal, &id("a")).await, [2, 3]);
-}
-
-#[tokio::test]
-async fn the_column_of_payloads_is_chosen_when_the_tables_are_made() {
-    let place = Place::new().await;
-    place.journal().await;
-    place.snapshot_store().await;
-    let json = place.options().with_payload_column(PayloadColumn::Json);
-    let error = refusal(json.clone()).await;
-    assert_error(&error, StorageErrorKind::SchemaMismatch, "'payload-column'");
-    let snapshots = PostgresSnapshotStore::new(json).unwrap();
-    let error = snapshots.initialize().await.unwrap_err();
-    assert_error(&error, StorageErrorKind::SchemaMismatch, "'payload-column'");
 }

@@ -1,8 +1,6 @@
 //! Durable states: what the plugin promises beyond the conformance kit.
 
-use std::time::Duration;
-
-use actix_persistence_postgres::{PayloadColumn, PostgresStateStore};
+use actix_persistence_postgres::PostgresStateStore;
 use actix_persistence_sql_tests::states;
 use actix_persistence_storage_api::{Payload, StateStore, StateUpdate, StorageErrorKind};
 
@@ -12,7 +10,7 @@ use crate::place::{Place, assert_error, id};
 /// Written by the first version, and never again: what it holds must be readable for ever.
 const VERSION_1: &str = include_str!("fixtures/state_store_version_1.sql");
 
-actix_persistence_sql_tests::test_states!(Place::new().await);
+actix_persistence_sql_tests::test_states!(server Place::new().await);
 
 fn state(name: &str, revision: u64) -> StateUpdate {
     StateUpdate::new(id(name), revision, Payload::new(1, "m", "1"))
@@ -31,75 +29,7 @@ async fn a_row_that_a_trigger_skips_fails_no_other() {
 #[tokio::test]
 async fn a_table_of_version_1_opens_and_goes_on() {
     let place = Place::new().await;
-    place.run(VERSION_1).await;
-    let options = place
-        .options()
-        .with_store(|store| store.with_auto_initialize(false));
-    states::states_of_version_1_are_read_and_go_on(&place.state_store_with(options).await).await;
-}
-
-#[tokio::test]
-async fn the_printed_statements_make_the_tables_that_a_store_expects() {
-    let place = Place::new().await;
-    let options = place
-        .options()
-        .with_store(|store| store.with_auto_initialize(false));
-    let sql = PostgresStateStore::new(options.clone())
-        .unwrap()
-        .schema_sql(None);
-    place.run(sql.unwrap()).await;
-    let store = place.state_store_with(options).await;
-    store.upsert(state("a", 1)).await.unwrap();
-}
-
-#[tokio::test]
-async fn a_state_above_the_limit_is_refused_and_says_which_key() {
-    let place = Place::new().await;
-    let options = place
-        .options()
-        .with_store(|store| store.with_max_state_bytes(10));
-    let store = place.state_store_with(options).await;
-    let of_bytes = |bytes: usize| {
-        let payload = Payload::new(1, "m", vec![1; bytes]);
-        StateUpdate::new(id("a"), 1, payload)
-    };
-    let error = store.upsert(of_bytes(11)).await.unwrap_err();
-    assert_error(&error, StorageErrorKind::TooLarge, "'max-state-bytes'");
-    let error = store
-        .upsert(of_bytes(6).with_tags(["red", "bl"]))
-        .await
-        .unwrap_err();
-    assert_error(&error, StorageErrorKind::TooLarge, "with its tags");
-    store
-        .upsert(of_bytes(6).with_tags(["red", "b"]))
-        .await
-        .unwrap();
-    let again = of_bytes(10);
-    let again = StateUpdate::new(again.persistence_id, 2, again.payload);
-    store.upsert(again).await.unwrap();
-}
-
-#[tokio::test]
-async fn a_column_of_json_keeps_json_as_it_was_written_and_refuses_the_rest() {
-    let place = Place::new().await;
-    let options = place.options().with_payload_column(PayloadColumn::Json);
-    let store = place.state_store_with(options).await;
-    let of_text = |revision, text: &str| {
-        let payload = Payload::new(2, "m", text.as_bytes().to_vec());
-        StateUpdate::new(id("a"), revision, payload)
-    };
-    let written = " {\"b\": 1, \"a\" : [1.0, \"\u{1f980}\"]}\n";
-    store.upsert(of_text(1, written)).await.unwrap();
-    let state = store.get(&id("a")).await.unwrap().state.unwrap();
-    assert_eq!(&*state.payload.bytes, written.as_bytes());
-    let error = store.upsert(of_text(2, "{")).await.unwrap_err();
-    assert_error(&error, StorageErrorKind::Unsupported, "'payload-column");
-    store.delete(&id("a"), 2).await.unwrap();
-    store.upsert(of_text(3, "null")).await.unwrap();
-
-    let bytes = PostgresStateStore::new(place.options()).unwrap();
-    let error = bytes.initialize().await.unwrap_err();
-    assert_error(&error, StorageErrorKind::SchemaMismatch, "'payload-column'");
+    states::states_of_version_1_are_read_and_go_on(&place, VERSION_1).await;
 }
 
 #[tokio::test]
@@ -191,18 +121,6 @@ async fn states_that_were_removed_before_a_dump_are_remembered_by_their_numbers(
     assert_error(&error, StorageErrorKind::SchemaMismatch, "as after a dump");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn errors_say_what_is_certain_when_the_server_ends_sessions() {
-    let place = Place::new().await;
-    states::errors_say_what_is_certain_when_connections_end(&place, || {
-        place.run(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
-             WHERE datname = current_database() AND pid <> pg_backend_pid()",
-        )
-    })
-    .await;
-}
-
 #[tokio::test]
 async fn a_server_that_may_only_be_read_is_refused_at_the_start() {
     let place = Place::new().await;
@@ -214,45 +132,4 @@ async fn a_server_that_may_only_be_read_is_refused_at_the_start() {
     let error = store.initialize().await.unwrap_err();
     let says = "default_transaction_read_only is on";
     assert_error(&error, StorageErrorKind::AccessDenied, says);
-}
-
-#[tokio::test]
-async fn a_held_row_fails_its_own_change_and_no_other_of_the_group() {
-    let place = Place::new().await;
-    let hold = async || {
-        let mut other = place.connection().await;
-        let sql = "BEGIN; SELECT * FROM durable_state WHERE persistence_id = 'Test|c' FOR UPDATE";
-        execute(&mut other, sql).await;
-        other
-    };
-    states::the_neighbours_of_a_held_row_are_stored(&place, hold).await;
-}
-
-#[tokio::test]
-async fn a_group_has_no_more_changes_than_the_server_can_be_asked_for_in_time() {
-    let place = Place::new().await;
-    for (setting, changes) in [(1_000, 64), (5, 5)] {
-        let options = place.options();
-        let options = options.with_store(|store| store.with_max_group(setting, 1_000_000));
-        let store = place.state_store_with(options).await;
-        assert_eq!(store.capabilities().max_group_changes, changes);
-    }
-}
-
-#[tokio::test]
-async fn a_full_pool_is_no_trouble_of_the_store() {
-    let place = Place::new().await;
-    let options = place.options().with_server(|mut server| {
-        server.writers = 1;
-        server.acquire_timeout = Duration::from_secs(3);
-        server
-    });
-    // A fifth of a second for each of twenty.
-    let slow = [
-        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$
-         BEGIN PERFORM pg_sleep(0.2); RETURN NEW; END $$",
-        "CREATE TRIGGER slow BEFORE INSERT ON durable_state FOR EACH ROW EXECUTE FUNCTION slow()",
-    ];
-    let store = place.state_store_with(options).await;
-    states::a_full_pool_is_no_trouble_of_the_store(&place, &store, &slow).await;
 }

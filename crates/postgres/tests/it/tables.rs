@@ -1,12 +1,26 @@
 //! The database of a test as the tests of every SQL database see it.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use actix_persistence_postgres::PostgresPlugin;
-use actix_persistence_sql_tests::Tables;
-use actix_persistence_storage_api::{Origin, Plugin, Section};
+use actix_persistence_sql_tests::{OnServer, Tables};
+use actix_persistence_storage_api::{Journal, Origin, Plugin, Section};
 use async_trait::async_trait;
 use sqlx::AssertSqlSafe;
 
+use crate::database::execute;
 use crate::place::Place;
+
+fn section_of(url: &str) -> Section {
+    Section::new("test", Origin::code())
+        .with("url", url)
+        .with("auto-initialize", true)
+        .with("acquire-timeout", "60s")
+        .with("connect-timeout", "60s")
+        .with("statement-timeout", "60s")
+        .with("lock-timeout", "30s")
+}
 
 #[async_trait]
 impl Tables for Place {
@@ -15,13 +29,23 @@ impl Tables for Place {
     }
 
     fn section(&self) -> Section {
-        Section::new("test", Origin::code())
-            .with("url", self.database.url())
-            .with("auto-initialize", true)
-            .with("acquire-timeout", "60s")
-            .with("connect-timeout", "60s")
-            .with("statement-timeout", "60s")
-            .with("lock-timeout", "30s")
+        section_of(&self.url())
+    }
+
+    fn url(&self) -> String {
+        self.database.url()
+    }
+
+    fn journal_at(url: &str) -> Arc<dyn Journal> {
+        PostgresPlugin::new().journal(&section_of(url)).unwrap()
+    }
+
+    fn damages(&self) -> &'static [&'static str] {
+        &["writer_uuid = '\\x0102'", "tag_count = 1"]
+    }
+
+    fn endless_query(&self) -> &'static str {
+        "SELECT pg_sleep(60)::text AS a"
     }
 
     async fn columns(&self) -> Vec<(String, String)> {
@@ -39,10 +63,7 @@ impl Tables for Place {
     }
 
     async fn number(&self, sql: &str) -> i64 {
-        sqlx::query_scalar(AssertSqlSafe(sql.to_owned()))
-            .fetch_one(&mut self.connection().await)
-            .await
-            .unwrap_or_else(|error| panic!("{sql}: {error}"))
+        Place::number(self, sql).await
     }
 
     fn event_of_another_tool(&self, persistence_id: &str, _ordering: i64) -> String {
@@ -61,7 +82,61 @@ impl Tables for Place {
         )
     }
 
+    fn of_application(&self, table: &str) -> String {
+        format!("public.{table}")
+    }
+
     fn lets_removal_go_on(&self) -> &'static str {
         "DROP TRIGGER stop ON event_journal"
+    }
+}
+
+#[async_trait]
+impl OnServer for Place {
+    fn name(&self) -> &str {
+        self.database.name()
+    }
+
+    fn application_url(&self) -> String {
+        self.database.application_url()
+    }
+
+    async fn hold(&self, table: &str, persistence_id: &str) -> Box<dyn Any + Send> {
+        let mut other = self.connection().await;
+        let sql = format!(
+            "BEGIN; SELECT * FROM {table} WHERE persistence_id = '{persistence_id}' FOR UPDATE"
+        );
+        execute(&mut other, sql).await;
+        Box::new(other)
+    }
+
+    async fn until_waiting(&self, calls: i64) {
+        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+            AND application_name = 'actix-persistence' AND wait_event_type = 'Lock'";
+        while self.number(waiting).await < calls {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    async fn end_sessions(&self) {
+        let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+            WHERE datname = current_database() AND pid <> pg_backend_pid()";
+        self.run(end).await;
+    }
+
+    fn sleeps_a_second(&self) -> &'static str {
+        "SELECT pg_sleep(1)"
+    }
+
+    fn slows_inserts(&self, table: &str, seconds: f64) -> String {
+        format!(
+            "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS \
+                 $$ BEGIN PERFORM pg_sleep({seconds}); RETURN NEW; END $$;
+             CREATE TRIGGER slow BEFORE INSERT ON {table} FOR EACH ROW EXECUTE FUNCTION slow()"
+        )
+    }
+
+    fn text_in_json(&self, column: &str, key: &str) -> String {
+        format!("{column} ->> '{key}'")
     }
 }

@@ -3,23 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_persistence_postgres::{PostgresJournal, PostgresOptions};
+use actix_persistence_sql_tests::journal::trouble::network;
+use actix_persistence_sql_tests::{OnServer, Tables};
 use actix_persistence_storage_api::{Effect, Journal, StorageErrorKind, WriteOutcome, WriterId};
-use actix_persistence_test_servers::{Cut, Direction, FaultProxy, Flow};
-use sqlx::{AssertSqlSafe, PgConnection};
+use actix_persistence_test_servers::{Direction, Flow};
+use sqlx::AssertSqlSafe;
 
 use crate::database::execute;
 use crate::place::{Place, assert_error, id, numbers, store, write};
 
-/// Locks the rows of ids, as another application may.
-async fn hold(place: &Place, names: &str) -> PgConnection {
-    let mut other = place.connection().await;
-    let sql = format!(
-        "BEGIN; SELECT * FROM journal_metadata WHERE persistence_id IN ({names}) FOR UPDATE"
-    );
-    execute(&mut other, sql).await;
-    other
-}
+actix_persistence_sql_tests::test_trouble!(server Place::new().await);
 
 /// Waits until a statement of the plugin waits for a lock, and gives its session.
 async fn waiting(place: &Place) -> i32 {
@@ -38,24 +31,6 @@ async fn waiting(place: &Place) -> i32 {
 }
 
 #[tokio::test]
-async fn a_lock_of_another_ends_a_write_in_time_and_nothing_is_stored() {
-    let place = Place::new().await;
-    let mut options = place.options();
-    options.server.lock_timeout = Duration::from_millis(50);
-    let journal = place.journal_with(options).await;
-    let (a, writer) = (id("a"), WriterId::random());
-    let epoch = journal.recover(&a, writer).await.unwrap().epoch;
-    let other = hold(&place, "'Test|a'").await;
-    let group = vec![write(&a, epoch, writer, 1..=1)];
-    let error = journal.write_messages(group.clone()).await.unwrap_err();
-    assert_error(&error, StorageErrorKind::Unavailable, "'lock-timeout'");
-    assert_eq!(error.effect(), Some(Effect::NotStored));
-    drop(other);
-    let outcomes = journal.write_messages(group).await.unwrap();
-    assert!(outcomes[0].is_stored(), "the same write works later");
-}
-
-#[tokio::test]
 async fn a_deadlock_is_tried_again() {
     let place = Place::new().await;
     let mut options = place.options();
@@ -65,7 +40,9 @@ async fn a_deadlock_is_tried_again() {
     let (a, b, writer) = (id("a"), id("b"), WriterId::random());
     let epoch = journal.recover(&a, writer).await.unwrap().epoch;
     journal.recover(&b, writer).await.unwrap();
-    let mut other = hold(&place, "'Test|b'").await;
+    let mut other = place.connection().await;
+    let hold = "BEGIN; SELECT * FROM journal_metadata WHERE persistence_id = 'Test|b' FOR UPDATE";
+    execute(&mut other, hold).await;
     let call = tokio::spawn({
         let journal = Arc::clone(&journal);
         let group = vec![
@@ -97,7 +74,7 @@ async fn a_session_that_the_server_ends_leaves_the_outcome_unknown() {
     let journal = Arc::new(place.journal().await);
     let (a, writer) = (id("a"), WriterId::random());
     let epoch = journal.recover(&a, writer).await.unwrap().epoch;
-    let other = hold(&place, "'Test|a'").await;
+    let other = place.hold("journal_metadata", "Test|a").await;
     let call = tokio::spawn({
         let journal = Arc::clone(&journal);
         let group = vec![write(&a, epoch, writer, 1..=1)];
@@ -120,49 +97,14 @@ async fn a_session_that_the_server_ends_leaves_the_outcome_unknown() {
 }
 
 #[tokio::test]
-async fn a_statement_that_takes_too_long_is_ended_by_the_server() {
-    let place = Place::new().await;
-    let mut options = place.options();
-    options.server.statement_timeout = Duration::from_millis(200);
-    options.server.lock_timeout = Duration::from_millis(100);
-    let journal = place.journal_with(options).await;
-    place
-        .run(
-            "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(60); RETURN new; END $$;
-             CREATE TRIGGER slow BEFORE INSERT ON event_journal FOR EACH ROW EXECUTE FUNCTION slow()",
-        )
-        .await;
-    let (a, writer) = (id("a"), WriterId::random());
-    let epoch = journal.recover(&a, writer).await.unwrap().epoch;
-    let group = vec![write(&a, epoch, writer, 1..=1)];
-    let error = journal.write_messages(group).await.unwrap_err();
-    assert_error(&error, StorageErrorKind::Timeout, "'statement-timeout'");
-    assert_eq!(error.effect(), Some(Effect::NotStored));
-}
-
-/// A journal behind a network that fails, with short times.
-async fn behind(proxy: &FaultProxy, place: &Place) -> PostgresJournal {
-    let mut options = PostgresOptions::new(proxy.url(&place.database.url()))
-        .with_store(|store| store.with_auto_initialize(true));
-    options.server.statement_timeout = Duration::from_millis(300);
-    options.server.lock_timeout = Duration::from_millis(200);
-    place.journal_with(options).await
-}
-
-fn server_port(place: &Place) -> u16 {
-    let url = place.database.url();
-    let (_, host) = url.rsplit_once('@').unwrap();
-    let (_, port) = host.split_once('/').unwrap().0.rsplit_once(':').unwrap();
-    port.parse().unwrap()
-}
-
-#[tokio::test]
 async fn a_reply_that_is_lost_leaves_the_outcome_unknown_and_the_event_stored() {
     let place = Place::new().await;
-    let proxy = FaultProxy::start(server_port(&place)).unwrap();
-    let journal = behind(&proxy, &place).await;
+    let (proxy, section) = network(&place);
+    let section = section.with("statement-timeout", "300ms");
+    let journal = place.new_journal(section.with("lock-timeout", "200ms"));
+    journal.initialize().await.unwrap();
     // Once, so that the next write needs no reply before it is done: it is prepared.
-    store(&journal, &id("b"), 1).await;
+    store(&*journal, &id("b"), 1).await;
     let (a, writer) = (id("a"), WriterId::random());
     let epoch = journal.recover(&a, writer).await.unwrap().epoch;
     proxy.set(Direction::Replies, Flow::Swallow);
@@ -173,54 +115,6 @@ async fn a_reply_that_is_lost_leaves_the_outcome_unknown_and_the_event_stored() 
     proxy.pass();
     let recovered = journal.recover(&a, WriterId::random()).await.unwrap();
     assert_eq!(recovered.highest_sequence_nr, 1);
-}
-
-#[tokio::test]
-async fn after_a_cut_the_next_call_has_a_connection_that_works() {
-    let place = Place::new().await;
-    let proxy = FaultProxy::start(server_port(&place)).unwrap();
-    let journal = behind(&proxy, &place).await;
-    store(&journal, &id("a"), 1).await;
-    for cut in [Cut::Closed, Cut::Reset] {
-        proxy.cut(cut);
-        // The first call may find out, and whoever comes after it does not have to.
-        let first = journal.recover(&id("a"), WriterId::random()).await;
-        if let Err(error) = first {
-            assert_eq!(error.kind(), StorageErrorKind::Unavailable, "{error:?}");
-        }
-        store(&journal, &id("a"), 1).await;
-    }
-    proxy.refuse(true);
-    proxy.cut(Cut::Reset);
-    let mut refused = None;
-    for _ in 0..2 {
-        refused = journal.read_highest_sequence_nr(&id("a"), 0).await.err();
-    }
-    assert_eq!(refused.unwrap().kind(), StorageErrorKind::Unavailable);
-    proxy.refuse(false);
-    assert_eq!(numbers(&journal, &id("a")).await, [1, 2, 3]);
-}
-
-/// So many calls that they wait for connections, and more than can be served in time.
-#[tokio::test]
-async fn a_call_that_gets_no_connection_in_time_says_what_to_change() {
-    let place = Place::new().await;
-    let mut options = place.options();
-    options.server.writers = 1;
-    options.server.acquire_timeout = Duration::from_millis(50);
-    let journal = Arc::new(place.journal_with(options).await);
-    let writer = WriterId::random();
-    journal.recover(&id("a"), writer).await.unwrap();
-    let other = hold(&place, "'Test|a'").await;
-    let waits = tokio::spawn({
-        let journal = Arc::clone(&journal);
-        async move { journal.recover(&id("a"), writer).await }
-    });
-    waiting(&place).await;
-    let error = journal.recover(&id("b"), writer).await.unwrap_err();
-    assert_error(&error, StorageErrorKind::Unavailable, "'writers'");
-    drop(other);
-    waits.await.unwrap().unwrap();
 }
 
 /// The statements of the plugin, when the tables were empty as they were prepared, must not read whole tables later.

@@ -1,8 +1,6 @@
 //! A state store that counts how it is read and fails when it is told to, and queries over it.
 
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_memory::MemoryStateStore;
@@ -12,13 +10,10 @@ use actix_persistence_query::{
 };
 use actix_persistence_state_actor::{StateHandle, StateSettings};
 use actix_persistence_storage_api::{
-    Payload, PersistenceId, Revision, StateStore, StateUpdate, StorageError, StorageErrorKind,
+    Operation, Payload, PersistenceId, Revision, StateStore, StateUpdate, StorageErrorKind,
 };
 use actix_persistence_store_actor::StoreThread;
-use actix_persistence_testkit::{
-    Fault, Hook, Intercepted, Next, StateAnswer, StateCall, StateStores,
-};
-use async_trait::async_trait;
+use actix_persistence_testkit::{Intercepted, Recorded, Script, StateStores, Verdict};
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::{Builder, Runtime};
@@ -37,47 +32,17 @@ impl State for Post {
     const VERSION: u32 = 1;
 }
 
-/// A store in memory whose queries fail as long as there are errors to give.
-pub(crate) type Store = Intercepted<StateStores, Queries>;
-
-#[derive(Default)]
-pub(crate) struct Queries {
-    pub(crate) errors: Mutex<VecDeque<StorageErrorKind>>,
-    pub(crate) pages: AtomicUsize,
-    /// The most changes that are read in time; 0 for any number.
-    pub(crate) most_in_time: AtomicUsize,
-    pub(crate) threads: Mutex<Vec<String>>,
-}
-
-#[async_trait]
-impl Hook<StateStores> for Queries {
-    async fn call(
-        &self,
-        call: StateCall,
-        next: Next<StateStores>,
-    ) -> Result<StateAnswer, StorageError> {
-        let limit = match &call {
-            StateCall::CurrentPersistenceIds { .. } => 0,
-            StateCall::Changes { query } => query.limit,
-            _ => return next.run(call).await,
-        };
-        self.pages.fetch_add(1, Ordering::AcqRel);
-        let thread = std::thread::current();
-        let name = thread.name().unwrap_or_default().to_owned();
-        self.threads.lock().unwrap().push(name);
-        let error = self.errors.lock().unwrap().pop_front();
-        let most = self.most_in_time.load(Ordering::Acquire);
-        let late = (most > 0 && limit > most).then_some(StorageErrorKind::Timeout);
-        match error.or(late) {
-            Some(kind) => Err(Fault::new(kind).of(&call)),
-            None => next.run(call).await,
-        }
-    }
-}
+/// The operations that read a page.
+pub(crate) const PAGES: [Operation; 2] =
+    [Operation::CurrentPersistenceIds, Operation::StateChanges];
 
 /// A store with its actor, and queries that look again after an hour.
 pub(crate) struct Fixture {
-    pub(crate) store: Arc<Store>,
+    pub(crate) store: Arc<Intercepted<StateStores>>,
+    /// The pages that were asked for.
+    pub(crate) pages: Recorded<StateStores>,
+    /// The fate of the next pages.
+    script: Script<StateStores>,
     pub(crate) handle: StateHandle,
     pub(crate) queries: DurableStateQuery,
     runtime: Arc<Runtime>,
@@ -90,10 +55,9 @@ impl Fixture {
     }
 
     pub(crate) fn with(settings: QuerySettings) -> Self {
-        let store = Arc::new(Intercepted::state_store_with(
-            MemoryStateStore::new(),
-            Queries::default(),
-        ));
+        let store = Arc::new(Intercepted::state_store(MemoryStateStore::new()));
+        let pages = store.on(PAGES).record();
+        let script = store.on(PAGES).script([]);
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("stores")
@@ -117,6 +81,8 @@ impl Fixture {
         Self {
             queries: queries.unwrap(),
             store,
+            pages,
+            script,
             handle,
             runtime,
             _thread: thread,
@@ -131,6 +97,18 @@ impl Fixture {
             timeout(LONG, test)
         };
         runtime.block_on(in_time).unwrap()
+    }
+
+    /// Lets the next pages fail like this, one after the other.
+    pub(crate) fn fail(&self, kinds: impl IntoIterator<Item = StorageErrorKind>) {
+        for kind in kinds {
+            self.script.then(Verdict::fail(kind));
+        }
+    }
+
+    /// Returns the number of failures that are still to come.
+    pub(crate) fn failures_left(&self) -> usize {
+        self.script.left()
     }
 
     /// Stores a post through the actor.

@@ -1,7 +1,5 @@
 //! Streams of ids.
 
-use std::sync::atomic::Ordering;
-
 use actix_persistence_query::QuerySettings;
 use actix_persistence_storage_api::{PersistenceId, PersistenceIdsQuery, StorageErrorKind};
 use futures_util::{StreamExt, TryStreamExt};
@@ -53,7 +51,7 @@ fn nothing_is_read_before_it_is_asked_for() {
             fixture.post(&id(number), 1).await;
         }
         let mut stream = fixture.queries.current_persistence_ids();
-        let pages = || fixture.store.pages.load(Ordering::Acquire);
+        let pages = || fixture.pages.number();
         assert_eq!(pages(), 0);
         for taken in 1..=9 {
             stream.next().await.unwrap().unwrap();
@@ -67,11 +65,7 @@ fn nothing_is_read_before_it_is_asked_for() {
 fn an_error_is_the_last_that_is_given() {
     let fixture = Fixture::new();
     fixture.run(async {
-        let errors = &fixture.store.errors;
-        errors
-            .lock()
-            .unwrap()
-            .push_back(StorageErrorKind::Unavailable);
+        fixture.fail([StorageErrorKind::Unavailable]);
         let mut stream = fixture.queries.current_persistence_ids();
         assert!(stream.next().await.unwrap().is_err());
         assert!(stream.next().await.is_none());

@@ -1,7 +1,6 @@
 //! Streams of changes that go on.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix_persistence_query::QuerySettings;
@@ -71,7 +70,7 @@ fn nothing_is_read_before_it_is_asked_for() {
             fixture.post(&id(number), 1).await;
         }
         let mut stream = fixture.live_changes();
-        let pages = || fixture.store.pages.load(Ordering::Acquire);
+        let pages = || fixture.pages.number();
         assert_eq!(pages(), 0);
         for taken in 1..=20 {
             take(&mut stream, 1).await;

@@ -1,15 +1,14 @@
 //! A live query while the database does not answer.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix_persistence_memory::MemoryStateStore;
 use actix_persistence_query::{DurableStateQuery, NoQueries, QueryError, QuerySettings};
 use actix_persistence_state_actor::{StateHandle, StateSettings};
-use actix_persistence_storage_api::StorageErrorKind;
+use actix_persistence_storage_api::{Operation, StorageErrorKind};
 use actix_persistence_store_actor::StoreThread;
-use actix_persistence_testkit::Intercepted;
+use actix_persistence_testkit::{Intercepted, StateCall};
 use tokio::runtime::Handle;
 
 use crate::fixture::{Fixture, ends_with_error, id, take};
@@ -23,10 +22,10 @@ fn trouble_that_waiting_cures_is_waited_for_and_nothing_is_lost() {
         for number in 0..5 {
             fixture.post(&id(number), 1).await;
             let errors = [StorageErrorKind::Unavailable, StorageErrorKind::Timeout];
-            fixture.store.errors.lock().unwrap().extend(errors);
+            fixture.fail(errors);
             assert_eq!(take(&mut stream, 1).await, [(id(number), 1)]);
         }
-        assert!(fixture.store.errors.lock().unwrap().is_empty());
+        assert_eq!(fixture.failures_left(), 0);
     });
 }
 
@@ -38,16 +37,14 @@ fn a_page_that_takes_too_long_is_read_in_smaller_ones() {
         for number in 0..30 {
             fixture.post(&id(number), 1).await;
         }
-        fixture.store.most_in_time.store(3, Ordering::Release);
+        let many =
+            |call: &StateCall| matches!(call, StateCall::Changes { query } if query.limit > 3);
+        let changes = fixture.store.on(Operation::StateChanges).matching(many);
+        changes.fail(StorageErrorKind::Timeout);
         assert_eq!(take(&mut fixture.live_changes(), 30).await.len(), 30);
         // A query that ends gets there, too; but if one change takes too long, that is an error.
         assert_eq!(take(&mut fixture.all_changes(), 30).await.len(), 30);
-        fixture
-            .store
-            .errors
-            .lock()
-            .unwrap()
-            .extend([StorageErrorKind::Timeout; 5]);
+        fixture.fail([StorageErrorKind::Timeout; 5]);
         match ends_with_error(&mut fixture.all_changes()).await {
             QueryError::Store(error) => assert_eq!(error.kind(), StorageErrorKind::Timeout),
             other => panic!("{other:?}"),
@@ -60,7 +57,7 @@ fn what_waiting_does_not_cure_ends_a_live_query() {
     for kind in [StorageErrorKind::Corrupt, StorageErrorKind::AccessDenied] {
         let fixture = Fixture::new();
         fixture.run(async {
-            fixture.store.errors.lock().unwrap().push_back(kind);
+            fixture.fail([kind]);
             match ends_with_error(&mut fixture.live_changes()).await {
                 QueryError::Store(error) => assert_eq!(error.kind(), kind),
                 other => panic!("{other:?}"),

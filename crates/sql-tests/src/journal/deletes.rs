@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, EventDeletion, Journal, PageLimit, ReplayRange, ResetProgress, SequenceNr,
-    StorageErrorKind, WriterId,
+    AtomicWrite, EventDeletion, Journal, PageLimit, ReplayRange, ResetProgress, Section,
+    SequenceNr, StorageErrorKind, WriterId,
 };
 
-use crate::Tables;
 use crate::steps::{event, failure, id, numbers, replay_all, store, write};
+use crate::{OnServer, Tables};
 
 /// Counts the rows of events.
 pub const ROWS: &str = "SELECT COUNT(*) FROM event_journal";
@@ -25,7 +25,7 @@ pub async fn wait_until_purged(place: &dyn Tables) {
 }
 
 /// Deletes 100 events of which the first 50 can be removed, and waits until they are.
-pub async fn delete_what_cannot_be_removed(place: &dyn Tables, journal: &dyn Journal) {
+async fn delete_what_cannot_be_removed(place: &dyn Tables, journal: &dyn Journal) {
     store(journal, &id("a"), 100).await;
     place.run(&place.stops_removal_at(55)).await;
     journal
@@ -231,28 +231,77 @@ pub async fn no_number_is_used_again_after_all_was_deleted_and_reopened(place: &
     assert_eq!(numbers(&*journal, &a).await, [6]);
 }
 
-/// Runs an operation on the id `Test|a` that waits, after a reset of the id, for a lock; returns its result.
+/// Rows that another locks for a while.
 ///
-/// `lock` locks the row of the id until its result is dropped; `waiting` returns when this many calls wait for a lock.
-async fn after_a_reset_that_waits<H, T>(
+/// `lock` drops the trigger, and locks the rows for longer than the journal waits; `count_and_free` counts them there, and
+/// ends that.
+pub async fn the_lock_of_another_does_not_stop_the_removal_for_good<H>(
+    place: &dyn Tables,
+    section: Section,
+    lock: impl AsyncFnOnce() -> H,
+    count_and_free: impl AsyncFnOnce(H) -> i64,
+) {
+    let journal = place
+        .journal_with(section.with("delete-chunk-events", 10))
+        .await;
+    delete_what_cannot_be_removed(place, &*journal).await;
+    // From now on nothing but the lock is in the way.
+    let locked = lock().await;
+    // Long enough for an attempt or two, the first of which come 200 and 400 ms after an error.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(count_and_free(locked).await, 50);
+    let purged = tokio::time::timeout(Duration::from_secs(60), wait_until_purged(place));
+    purged.await.unwrap();
+    assert_eq!(place.number(ROWS).await, 0);
+}
+
+/// Deletes and resets with more rows than can be removed in the time of a statement.
+///
+/// `slow` makes the removal of a hundred rows take longer than `statement-timeout` in the section, and that of some of
+/// them not.
+pub async fn a_chunk_that_takes_too_long_is_halved_until_it_does_not(
+    place: &dyn Tables,
+    section: Section,
+    slow: &str,
+) {
+    let journal = place.journal_with(section).await;
+    for name in ["a", "b"] {
+        store(&*journal, &id(name), 100).await;
+    }
+    place.run(slow).await;
+    journal
+        .delete_messages_to(&id("a"), 100.into())
+        .await
+        .unwrap();
+    let purged = tokio::time::timeout(Duration::from_secs(60), wait_until_purged(place));
+    purged.await.unwrap();
+    assert_eq!(place.number(ROWS).await, 100);
+    // The task that removes rows in the background would meet the reset, and its locks.
+    journal.close().await;
+    // A reset removes them in chunks, too; a tool repeats it until it is done.
+    while journal.reset(&id("b")).await.unwrap() != ResetProgress::Done {}
+    assert_eq!(place.number(ROWS).await, 0);
+}
+
+/// Runs an operation on the id `Test|a` that waits, after a reset of the id, for a lock; returns its result.
+async fn after_a_reset_that_waits<T>(
+    place: &dyn OnServer,
     journal: &dyn Journal,
     operation: impl Future<Output = T>,
-    lock: &impl AsyncFn() -> H,
-    waiting: &impl AsyncFn(i64),
 ) -> T {
-    let held = lock().await;
+    let held = place.hold("journal_metadata", "Test|a").await;
     let id = id("a");
     let mut reset =
         Box::pin(async { while journal.reset(&id).await.unwrap() != ResetProgress::Done {} });
     tokio::select! {
         () = &mut reset => unreachable!("the id is locked"),
-        () = waiting(1) => {}
+        () = place.until_waiting(1) => {}
     }
     let mut operation = Box::pin(operation);
     tokio::select! {
         () = &mut reset => unreachable!("the id is locked"),
         _ = &mut operation => unreachable!("the id is locked"),
-        () = waiting(2) => {}
+        () = place.until_waiting(2) => {}
     }
     drop(held);
     let ((), result) = tokio::join!(reset, operation);
@@ -266,20 +315,15 @@ async fn assert_reset(journal: &dyn Journal) {
 }
 
 /// A delete has looked for the highest number before the reset that it waits for is done.
-///
-/// `lock` locks the row of the id `Test|a` until its result is dropped; `waiting` returns when this many calls wait for
-/// a lock.
-pub async fn a_delete_that_waits_for_a_reset_elsewhere_brings_no_numbers_back<H>(
-    place: &dyn Tables,
-    lock: impl AsyncFn() -> H,
-    waiting: impl AsyncFn(i64),
+pub async fn a_delete_that_waits_for_a_reset_elsewhere_brings_no_numbers_back(
+    place: &dyn OnServer,
 ) {
     let (here, there) = (place.journal().await, place.journal().await);
     store(&*here, &id("a"), 10).await;
     for to in [5, SequenceNr::MAX] {
         let of = id("a");
         let delete = there.delete_messages_to(&of, EventDeletion::up_to(to));
-        let deleted = after_a_reset_that_waits(&*here, delete, &lock, &waiting).await;
+        let deleted = after_a_reset_that_waits(place, &*here, delete).await;
         deleted.unwrap();
         assert_reset(&*here).await;
         store(&*here, &id("a"), 10).await;
@@ -288,19 +332,14 @@ pub async fn a_delete_that_waits_for_a_reset_elsewhere_brings_no_numbers_back<H>
 }
 
 /// Lets a recovery look for the newest event before the reset that it waits for is done.
-///
-/// `lock` locks the row of the id `Test|a` until its result is dropped; `waiting` returns when this many calls wait for
-/// a lock.
-pub async fn a_take_over_that_waits_for_a_reset_elsewhere_brings_no_numbers_back<H>(
-    place: &dyn Tables,
-    lock: impl AsyncFn() -> H,
-    waiting: impl AsyncFn(i64),
+pub async fn a_take_over_that_waits_for_a_reset_elsewhere_brings_no_numbers_back(
+    place: &dyn OnServer,
 ) {
     let (here, there) = (place.journal().await, place.journal().await);
     store(&*here, &id("a"), 10).await;
     let of = id("a");
     let recovery = there.recover(&of, WriterId::random());
-    let recovered = after_a_reset_that_waits(&*here, recovery, &lock, &waiting).await;
+    let recovered = after_a_reset_that_waits(place, &*here, recovery).await;
     assert_eq!(recovered.unwrap().highest_sequence_nr, 0);
     assert_reset(&*here).await;
 }

@@ -1,5 +1,7 @@
 //! Tables of other versions, other names, and made by several at once.
 
+use std::process::{Command, Stdio};
+
 use actix_persistence_storage_api::{EventDeletion, SnapshotCriteria, StorageErrorKind, WriterId};
 use futures_util::future::join_all;
 
@@ -183,17 +185,74 @@ pub async fn the_printed_statements_make_the_tables_that_a_store_expects(place: 
     assert_eq!(numbers(&*journal, &id("a")).await, [1, 2]);
 }
 
-/// Several instances that find no tables.
-pub async fn many_instances_initialize_one_new_database_at_once(place: &dyn Tables) {
-    let starters = (0..STARTERS).map(|_| {
-        let journal = place.new_journal(place.section());
-        let snapshots = place.new_snapshot_store(place.section());
-        tokio::spawn(async move {
-            journal.initialize().await?;
-            snapshots.initialize().await
-        })
-    });
-    for result in join_all(starters).await {
-        result.unwrap().unwrap();
+/// Names that are no names of tables, or of those that belong to the database.
+pub async fn names_that_would_change_a_statement_never_reach_one(place: &dyn Tables) {
+    for name in [
+        "a\"; DROP TABLE t; --",
+        "a b",
+        "a\0",
+        "",
+        "1a",
+        "pg_class",
+        "sqlite_master",
+    ] {
+        let section = place.section().with("event-table", name);
+        let errors = place.plugin().journal(&section).err();
+        let errors = errors.expect("it is no name of a table").into_errors();
+        let paths: Vec<_> = errors.into_iter().map(|error| error.path).collect();
+        assert_eq!(paths, [section.path_of("event-table")], "{name:?}");
     }
+}
+
+/// Several instances that find no tables, in this many databases.
+pub async fn many_instances_initialize_one_new_database_at_once<T: Tables>(
+    databases: usize,
+    new: impl AsyncFn() -> T,
+) {
+    for _ in 0..databases {
+        let place = new().await;
+        let starters = (0..STARTERS).map(|_| {
+            let journal = place.new_journal(place.section());
+            let snapshots = place.new_snapshot_store(place.section());
+            tokio::spawn(async move {
+                journal.initialize().await?;
+                snapshots.initialize().await
+            })
+        });
+        for result in join_all(starters).await {
+            result.unwrap().unwrap();
+        }
+    }
+}
+
+/// Tells another process of the test which database it is to open.
+const CHILD: &str = "ACTIX_PERSISTENCE_TEST_DATABASE";
+const MANY_PROCESSES: &str = "schema_versions::many_processes_initialize_one_new_database_at_once";
+
+/// Several processes that find no tables: the program of the tests runs its own test with this name as each of them.
+pub async fn many_processes_initialize_one_new_database_at_once<T: Tables>(
+    new: impl AsyncFn() -> T,
+) {
+    if let Ok(url) = std::env::var(CHILD) {
+        let journal = T::journal_at(&url);
+        journal.initialize().await.unwrap();
+        store(&*journal, &id(&std::process::id().to_string()), 1).await;
+        return;
+    }
+    let place = new().await;
+    let program = std::env::current_exe().unwrap();
+    let children: Vec<_> = (0..STARTERS)
+        .map(|_| {
+            let mut command = Command::new(&program);
+            command.args(["--exact", MANY_PROCESSES]);
+            command.env(CHILD, place.url());
+            command.stdout(Stdio::null());
+            command.spawn().unwrap()
+        })
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let events = place.number("SELECT COUNT(*) FROM event_journal").await;
+    assert_eq!(events, STARTERS as i64);
 }

@@ -7,7 +7,7 @@ use actix_persistence_storage_api::{
 };
 
 use crate::Tables;
-use crate::steps::{failure, id, numbers, replay_all, write};
+use crate::steps::{failure, id, numbers, replay_all, store, write};
 
 /// A writer goes on after another has recovered its id.
 pub async fn the_first_of_two_writers_is_fenced_and_both_are_named(place: &dyn Tables) {
@@ -163,4 +163,20 @@ pub async fn taking_over_an_id_counts_the_events_of_another_tool(place: &dyn Tab
         let head = journal.read_head(&id).await.unwrap();
         assert_eq!((head.highest_sequence_nr, head.epoch), (2, 1));
     }
+}
+
+/// An event that no journal has written, in the place of the next one. For servers, which find it when they store theirs.
+pub async fn an_event_of_another_tool_is_kept_and_counts_at_the_next_recovery(place: &dyn Tables) {
+    let journal = place.journal().await;
+    let (id, writer) = (id("a"), WriterId::random());
+    let epoch = journal.recover(&id, writer).await.unwrap().epoch;
+    place.run(&place.event_of_another_tool("Test|a", 1)).await;
+    let write = write(&id, epoch, writer, 1..=1);
+    let error = journal.write_messages(vec![write]).await.unwrap_err();
+    assert_eq!(error.kind(), StorageErrorKind::Corrupt);
+    assert!(error.is_not_stored());
+    let recovered = journal.recover(&id, writer).await.unwrap();
+    assert_eq!(recovered.highest_sequence_nr, 1);
+    store(&*journal, &id, 1).await;
+    assert_eq!(numbers(&*journal, &id).await, [1, 2]);
 }

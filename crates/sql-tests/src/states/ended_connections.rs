@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::Tables;
+use crate::OnServer;
 
 use super::{id, revision_of, state};
 
@@ -33,10 +33,7 @@ struct Course {
 ///
 /// # Panics
 /// If it is otherwise, or if no write fails.
-pub async fn errors_say_what_is_certain_when_connections_end<F: Future<Output = ()>>(
-    tables: &dyn Tables,
-    end_connections: impl Fn() -> F,
-) {
+pub async fn errors_say_what_is_certain_when_the_server_ends_sessions(tables: &dyn OnServer) {
     let course = Arc::new(Course {
         is_over: AtomicBool::new(false),
         stored: watch::Sender::new(0),
@@ -61,7 +58,7 @@ pub async fn errors_say_what_is_certain_when_connections_end<F: Future<Output = 
         let reached = timeout(PATIENCE, stored.wait_for(|stored| *stored >= enough)).await;
         let reached = reached.expect("the writers go on").is_ok();
         assert!(reached, "the writers are there");
-        end_connections().await;
+        tables.end_sessions().await;
     }
     course.is_over.store(true, Ordering::Relaxed);
     for written in join_all(writers).await {

@@ -1,4 +1,4 @@
-//! The tests of a state store with extensions on every SQL database, or on every server.
+//! The tests of a state store with extensions on every SQL database, or on every server, and the macro that makes them.
 
 mod answers;
 mod columns;
@@ -8,6 +8,7 @@ mod mistakes;
 mod patience;
 mod refusals;
 mod settings;
+mod tables_of_types;
 
 use std::sync::{Arc, PoisonError};
 
@@ -27,7 +28,10 @@ pub use crowds::{
     a_crowd_of_the_application_is_no_trouble_of_the_store, slow_handlers_delay_no_other_writers,
 };
 pub use deadlocks::changes_whose_handlers_deadlock_are_each_counted_once;
-pub use mistakes::mistakes_in_extensions_name_what_is_wrong;
+pub use mistakes::{
+    a_handler_that_may_take_longer_than_others_wait_is_a_mistake,
+    mistakes_in_extensions_name_what_is_wrong,
+};
 pub use patience::{
     a_handler_may_take_longer_than_any_statement, a_statement_that_was_given_up_leaves_no_lock,
 };
@@ -36,6 +40,33 @@ pub use refusals::{
     what_rules_refuse_is_told_as_that,
 };
 pub use settings::{nothing_that_a_condition_sets_stays, nothing_that_is_set_stays};
+pub use tables_of_types::the_printed_statements_make_the_tables_of_entity_types_too;
+
+/// Makes a test of each function in [`extensions`](self) that needs nothing but tables; the expression makes tables of a
+/// test's own. After the word `server` it makes them on a server, and the tests that only servers can pass are made, too.
+#[macro_export]
+macro_rules! test_extensions {
+    (server $tables:expr) => {
+        $crate::test_extensions!($tables);
+        $crate::test_functions! { $tables; states::extensions;
+            changes_whose_handlers_deadlock_are_each_counted_once
+            a_handler_may_take_longer_than_any_statement
+            a_handler_that_may_take_longer_than_others_wait_is_a_mistake;
+        }
+    };
+    ($tables:expr) => {
+        $crate::test_functions! { $tables; states::extensions;
+            a_column_that_needs_a_value_gets_it
+            a_column_whose_values_are_unique_is_kept_so
+            mistakes_in_extensions_name_what_is_wrong
+            savepoints_of_a_handler_stay_beside_other_statements
+            nothing_is_committed_after_a_statement_that_was_given_up
+            code_of_the_application_is_told_what_its_rules_refuse;
+            a_statement_that_was_given_up_leaves_no_lock
+            a_crowd_of_the_application_is_no_trouble_of_the_store
+        }
+    };
+}
 
 /// The entity type of the ids here.
 const ENTITY_TYPE: &str = "Test";

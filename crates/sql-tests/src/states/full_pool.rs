@@ -1,10 +1,10 @@
 //! Tests of more writes at once than the stores have connections for.
 
-use actix_persistence_storage_api::{StateStore, StorageErrorKind};
+use actix_persistence_storage_api::{StateExtensions, StorageErrorKind};
 use futures_util::future::join_all;
 
 use super::{id, state, store};
-use crate::Tables;
+use crate::OnServer;
 
 /// The number of writes at once.
 const WRITES: usize = 20;
@@ -12,19 +12,19 @@ const WRITES: usize = 20;
 /// Writes that wait too long for a connection, because those before them take their time, are refused as that: nothing is
 /// stored, and it is no trouble of the store, which has answered others meanwhile.
 ///
-/// For servers, and a store with one connection that writes. `slow` are statements that make each new state take so long
-/// that all of them take longer than a call waits for a connection.
+/// For servers. Each new state takes a fifth of a second, and the twenty of them longer than a call waits for the one
+/// connection that writes.
 ///
 /// # Panics
 /// If it is otherwise.
-pub async fn a_full_pool_is_no_trouble_of_the_store(
-    tables: &dyn Tables,
-    states: &dyn StateStore,
-    slow: &[&str],
-) {
-    for statement in slow {
-        tables.run(statement).await;
-    }
+pub async fn a_full_pool_is_no_trouble_of_the_store(tables: &dyn OnServer) {
+    let section = tables.section().with("writers", 1);
+    let section = section.with("acquire-timeout", "3s");
+    let none = StateExtensions::default();
+    let states = tables.state_store_with(section, &none).await;
+    tables
+        .run(&tables.slows_inserts("durable_state", 0.2))
+        .await;
     let names: Vec<String> = (0..WRITES).map(|number| format!("many-{number}")).collect();
     let written = join_all(names.iter().map(|name| states.upsert(state(name, 1)))).await;
     let mut refused = 0;
@@ -39,5 +39,5 @@ pub async fn a_full_pool_is_no_trouble_of_the_store(
         }
     }
     assert!((1..WRITES).contains(&refused), "{refused} were refused");
-    store(states, state("afterwards", 1)).await;
+    store(&*states, state("afterwards", 1)).await;
 }

@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 
 use super::rules_of_others::assert_refused;
 use super::{assert_conflict, id, revision_of, state, store};
-use crate::Tables;
+use crate::{OnServer, Tables};
 
 /// A change that breaks a rule of the application fails its group, of which nothing is stored; without it the others are.
 ///
@@ -45,14 +45,11 @@ pub async fn a_change_that_breaks_a_rule_fails_its_group_as_a_whole(tables: &dyn
 
 /// A row that somebody else holds for longer than `lock-timeout` fails its own change, and no other of the group.
 ///
-/// On servers, where rows can be held: `hold` does so with that of `Test|c`, until its result is dropped.
+/// For servers, where rows can be held.
 ///
 /// # Panics
 /// If something else comes of it.
-pub async fn the_neighbours_of_a_held_row_are_stored<H>(
-    tables: &dyn Tables,
-    hold: impl AsyncFnOnce() -> H,
-) {
+pub async fn a_held_row_fails_its_own_change_and_no_other_of_the_group(tables: &dyn OnServer) {
     // One lane, so that changes share a call.
     let section = tables.section().with("writers", 1);
     let section = section.with("lock-timeout", "1s");
@@ -66,7 +63,7 @@ pub async fn the_neighbours_of_a_held_row_are_stored<H>(
     let settings = StateSettings::new("groups");
     let handle = StateHandle::start(states.clone(), settings, Handle::current(), &thread);
     handle.ready().await.expect("the store can be reached");
-    let held = hold().await;
+    let held = tables.hold("durable_state", "Test|c").await;
     let first = handle.upsert(state("first", 1));
     let changes = names.map(|name| handle.upsert(state(name, 2)));
     first.await.expect("nobody holds a new id");
@@ -80,6 +77,21 @@ pub async fn the_neighbours_of_a_held_row_are_stored<H>(
         assert_eq!(revision_of(&*states, name).await, revision, "{name}");
     }
     drop(held);
+}
+
+/// A group has as many changes as the settings say, and no more than a server stores in the time of a statement.
+///
+/// # Panics
+/// If a store says that it takes more.
+pub async fn a_group_has_no_more_changes_than_the_server_can_be_asked_for_in_time(
+    tables: &dyn OnServer,
+) {
+    for (setting, changes) in [(1_000, 64), (5, 5)] {
+        let section = tables.section().with("max-group-events", setting);
+        let none = StateExtensions::default();
+        let states = tables.state_store_with(section, &none).await;
+        assert_eq!(states.capabilities().max_group_changes, changes);
+    }
 }
 
 /// A row that a trigger of the application skips without an error is refused by itself, and the store stays in use.

@@ -1,10 +1,11 @@
 //! The contents of the tables, and the rows that they refuse.
 
 use actix_persistence_storage_api::{
-    CurrentState, Payload, PersistenceId, StateStore, StateUpdate, StorageErrorKind, Timestamp,
+    CurrentState, Payload, PersistenceId, StateExtensions, StateUpdate, StorageErrorKind, Timestamp,
 };
 
 use crate::Tables;
+use crate::steps::assert_error;
 
 use super::{assert_conflict, id, revision_of, state, store};
 
@@ -160,11 +161,30 @@ pub async fn a_lost_column_is_an_error_and_no_state(tables: &dyn Tables) {
     assert_eq!(revision, 1);
 }
 
-/// States that the first version stored are read, and go on: a state at revision 3, a tombstone at revision 5.
+/// A counter that is gone is no reason to begin again; for databases that count changes in a table.
+///
+/// # Panics
+/// If something is stored.
+pub async fn a_counter_that_is_gone_is_an_error_and_nothing_is_stored(tables: &dyn Tables) {
+    let states = tables.open().await;
+    tables.run("DELETE FROM durable_state_ordering").await;
+    let error = states.upsert(state("a", 1)).await;
+    let error = error.expect_err("there is no number for it");
+    assert_error(&error, StorageErrorKind::Corrupt, "lacks a row");
+    assert!(error.is_not_stored());
+    assert_eq!(revision_of(&*states, "a").await, 0);
+}
+
+/// States that the first version stored are read, and go on: a state at revision 3, a tombstone at revision 5. The statements
+/// make them.
 ///
 /// # Panics
 /// If it is not what that version stored.
-pub async fn states_of_version_1_are_read_and_go_on(states: &dyn StateStore) {
+pub async fn states_of_version_1_are_read_and_go_on(tables: &dyn Tables, version_1: &str) {
+    tables.run(version_1).await;
+    let section = tables.section().with("auto-initialize", false);
+    let none = StateExtensions::default();
+    let states = tables.state_store_with(section, &none).await;
     let current = states.get(&id("kept")).await.expect("it can be read");
     assert_eq!(current.revision, 3);
     let kept = current.state.expect("there is a state");
@@ -176,7 +196,7 @@ pub async fn states_of_version_1_are_read_and_go_on(states: &dyn StateStore) {
     );
     let gone = states.get(&id("gone")).await.expect("it can be read");
     assert_eq!(gone, CurrentState::tombstone(5));
-    store(states, state("kept", 4)).await;
+    store(&*states, state("kept", 4)).await;
     assert_conflict(states.upsert(state("gone", 1)).await, 0, 5);
-    store(states, state("gone", 6)).await;
+    store(&*states, state("gone", 6)).await;
 }

@@ -90,6 +90,20 @@ pub async fn columns_that_the_first_start_misses_come_with_what_adds_them(tables
     assert_eq!(tables.number(filled).await, 1);
 }
 
+/// The statements that a person runs instead of `auto-initialize` make what a store needs.
+///
+/// # Panics
+/// If they do not.
+pub async fn the_printed_statements_make_the_tables_that_a_store_expects(tables: &dyn Tables) {
+    let section = tables.section().with("auto-initialize", false);
+    let none = StateExtensions::default();
+    let script = tables.plugin().state_store_schema(&section, &none, None);
+    let script = script.expect("the section has no mistake");
+    tables.run(&script.expect("there are tables to make")).await;
+    let states = tables.state_store_with(section, &none).await;
+    store(&*states, state("a", 1)).await;
+}
+
 /// A table that is gone while a store is in use is no trouble that waiting could cure.
 ///
 /// # Panics

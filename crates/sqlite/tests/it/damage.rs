@@ -1,6 +1,6 @@
 //! Rows that were damaged, or changed around the plugin.
 
-use actix_persistence_sql_tests::{OneOfEach, swapped_rows_are_found};
+use actix_persistence_sql_tests::OneOfEach;
 use actix_persistence_sqlite::SqliteJournal;
 use actix_persistence_storage_api::{
     AtomicWrite, EventRecord, Journal, PageLimit, Payload, ReplayRange, SnapshotCriteria,
@@ -13,9 +13,7 @@ use crate::place::{Place, assert_error, chain, event, id, numbers, store};
 
 #[tokio::test]
 async fn rows_that_were_swapped_are_found() {
-    let place = Place::new();
-    let snapshots = place.snapshot_store().await;
-    swapped_rows_are_found(&place, &snapshots).await;
+    actix_persistence_sql_tests::rows_that_were_swapped_are_found(&Place::new()).await;
 }
 
 /// A row of a table, of which single bits are flipped.
@@ -271,9 +269,7 @@ async fn every_flipped_bit_of_a_state_is_found_or_harmless() {
 #[tokio::test]
 async fn rows_that_are_too_large_are_refused_by_their_size_and_not_fetched() {
     let place = Place::new();
-    let (journal, snapshots) = (place.journal().await, place.snapshot_store().await);
-    let states = place.state_store_with(place.options()).await;
-    let stored = OneOfEach::store(journal, snapshots, states).await;
+    let stored = OneOfEach::store(&place).await;
     for (value, column) in [
         ("zeroblob(134217729)", "payload"),
         ("hex(zeroblob(1000000))", "manifest"),
@@ -293,7 +289,7 @@ async fn rows_that_are_too_large_are_refused_by_their_size_and_not_fetched() {
                 "payload" => format!("UPDATE {table} SET payload = {value}"),
                 _ => sql,
             };
-            place.run(AssertSqlSafe(sql)).await;
+            place.run(sql).await;
         }
         stored.is_refused("more than was ever stored").await;
     }

@@ -1,82 +1,30 @@
 //! Extensions of durable states by applications, beyond the conformance kit.
 
-use std::sync::Arc;
-use std::time::Duration;
-
+use actix_persistence_sql_tests::Tables;
 use actix_persistence_sql_tests::states::extensions;
-use actix_persistence_sqlite::{SqliteOptions, SqlitePlugin, SqliteStateStore};
-use actix_persistence_storage_api::{
-    Origin, Payload, Plugin, Section, StateExtensions, StateStore, StateUpdate,
-};
-use sqlx::AssertSqlSafe;
+use actix_persistence_sqlite::SqlitePlugin;
+use actix_persistence_storage_api::{Origin, Plugin, Section, StateExtensions};
 
-use crate::place::{Place, id};
+use crate::place::Place;
 
-/// Opens stores with these extensions; handlers have more time than they need on a busy machine.
-async fn open(place: &Place, extensions: StateExtensions) -> Arc<dyn StateStore> {
-    let options = place
-        .options()
-        .with_busy_timeout(Duration::from_secs(31))
-        .with_store(|store| store.with_handler_timeout(Duration::from_secs(60)));
-    open_with(options, extensions).await
-}
-
-async fn open_with(options: SqliteOptions, extensions: StateExtensions) -> Arc<dyn StateStore> {
-    let store = SqliteStateStore::with_extensions(options, &extensions).unwrap();
-    store.initialize().await.unwrap();
-    Arc::new(store)
-}
-
-#[tokio::test]
-async fn a_column_that_needs_a_value_gets_it() {
-    let place = Place::new();
-    let open = async |extensions| open(&place, extensions).await;
-    extensions::a_column_that_needs_a_value_gets_it(&place, open).await;
-}
-
-#[tokio::test]
-async fn a_column_whose_values_are_unique_is_kept_so() {
-    let place = Place::new();
-    let open = async |extensions| open(&place, extensions).await;
-    extensions::a_column_whose_values_are_unique_is_kept_so(&place, open).await;
-}
-
-#[test]
-fn mistakes_in_extensions_name_what_is_wrong() {
-    let section = Section::new("persistence.state.a", Origin::file("app.toml", 3));
-    let section = section.with("url", "some.db");
-    extensions::mistakes_in_extensions_name_what_is_wrong(&SqlitePlugin::new(), &section);
-}
-
-fn with_table() -> StateExtensions {
-    let mut extensions = StateExtensions::default();
-    extensions.entity_type("Test").table = Some("test_state".to_owned());
-    extensions
-}
+actix_persistence_sql_tests::test_extensions!(Place::new());
 
 #[tokio::test]
 async fn the_printed_statements_make_the_tables_of_entity_types_too() {
     let place = Place::new();
-    let options = place
-        .options()
-        .with_store(|store| store.with_auto_initialize(false));
-    let unmade = SqliteStateStore::with_extensions(options.clone(), &with_table()).unwrap();
-    place
-        .run(AssertSqlSafe(unmade.schema_sql(None).unwrap()))
-        .await;
-    let store = open_with(options, with_table()).await;
-    store
-        .upsert(StateUpdate::new(id("a"), 1, Payload::new(1, "m", "1")))
-        .await
-        .unwrap();
-    assert_eq!(place.number("SELECT COUNT(*) FROM test_state").await, 1);
-    assert_eq!(place.number("SELECT COUNT(*) FROM durable_state").await, 0);
+    let section = place.section();
+    extensions::the_printed_statements_make_the_tables_of_entity_types_too(
+        &place,
+        None,
+        section,
+        async || (),
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn whatever_code_of_the_application_runs_the_answer_is_true() {
     let place = Place::new();
-    let open = async |extensions| open(&place, extensions).await;
     let more: &[&[&str]] = &[
         &["END TRANSACTION"],
         &["INSERT OR ROLLBACK INTO left_behind VALUES (NULL)"],
@@ -87,13 +35,9 @@ async fn whatever_code_of_the_application_runs_the_answer_is_true() {
         ],
         &["PRAGMA synchronous = OFF"],
     ];
-    extensions::whatever_code_of_the_application_runs_the_answer_is_true(
-        &place,
-        "left_behind",
-        more,
-        open,
-    )
-    .await;
+    let section = place.section_of_handlers();
+    extensions::whatever_code_of_the_application_runs_the_answer_is_true(&place, section, more)
+        .await;
 }
 
 /// Everything that a connection has been told, as far as SQLite tells it, beside what lives with it alone.
@@ -113,7 +57,6 @@ const SETTINGS: &str = "\
 #[tokio::test]
 async fn nothing_that_is_set_stays_nor_makes_a_commit_less_durable() {
     let place = Place::new();
-    let states = open(&place, StateExtensions::default()).await;
     let run = [
         "SELECT 1; SELECT 2",
         "SELECT * FROM pragma_optimize(-1)",
@@ -152,57 +95,8 @@ async fn nothing_that_is_set_stays_nor_makes_a_commit_less_durable() {
         "VACUUM",
         "; VACUUM INTO 'other.db'",
     ];
-    extensions::nothing_that_is_set_stays(&*states, &run, &refused, SETTINGS).await;
-}
-
-#[tokio::test]
-async fn savepoints_of_a_handler_stay_beside_other_statements() {
-    let place = Place::new();
-    let open = async |extensions| open(&place, extensions).await;
-    extensions::savepoints_of_a_handler_stay_beside_other_statements(&place, "left_behind", open)
-        .await;
-}
-
-#[tokio::test]
-async fn nothing_is_committed_after_a_statement_that_was_given_up() {
-    let place = Place::new();
-    let open = async |extensions| open(&place, extensions).await;
-    extensions::nothing_is_committed_after_a_statement_that_was_given_up(
-        &place,
-        "left_behind",
-        open,
-    )
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_statement_that_was_given_up_leaves_no_lock() {
-    let place = Place::new();
-    let open = async |extensions| {
-        let options = place
-            .options()
-            .with_store(|store| store.with_handler_timeout(Duration::from_millis(50)));
-        open_with(options, extensions).await
-    };
-    let endless = "WITH RECURSIVE n (a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n) SELECT COUNT(*) AS a FROM n";
-    extensions::a_statement_that_was_given_up_leaves_no_lock(endless, open).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_crowd_of_the_application_is_no_trouble_of_the_store() {
-    let place = Place::new();
-    let plugin = SqlitePlugin::new();
-    let section = Section::new("persistence.state.a", Origin::file("app.toml", 3))
-        .with("url", place.options().url)
-        .with("handler-timeout", "2s");
-    let journal = plugin.journal(&section).unwrap();
-    journal.initialize().await.unwrap();
-    let open = async |extensions| {
-        let store = plugin.state_store(&section, &extensions).unwrap();
-        store.initialize().await.unwrap();
-        store
-    };
-    extensions::a_crowd_of_the_application_is_no_trouble_of_the_store(&*journal, open).await;
+    let section = place.section_of_handlers();
+    extensions::nothing_that_is_set_stays(&place, section, &run, &refused, SETTINGS).await;
 }
 
 #[test]
@@ -227,7 +121,6 @@ fn a_handler_that_may_take_longer_than_others_wait_is_a_mistake() {
 #[tokio::test]
 async fn what_rules_refuse_is_told_as_that() {
     let place = Place::new();
-    let open = async |extensions| open(&place, extensions).await;
     let refused = vec![
         ("TEXT CHECK (length(odd) < 5)", "too long".into()),
         (
@@ -243,12 +136,5 @@ async fn what_rules_refuse_is_told_as_that() {
         "CREATE TRIGGER refuses BEFORE UPDATE ON durable_state WHEN NEW.revision = 3
           BEGIN SELECT RAISE(ABORT, 'not that'); END",
     ];
-    extensions::what_rules_refuse_is_told_as_that(&place, refused.collect(), trigger, open).await;
-}
-
-#[tokio::test]
-async fn code_of_the_application_is_told_what_its_rules_refuse() {
-    let place = Place::new();
-    let open = async |extensions| open(&place, extensions).await;
-    extensions::code_of_the_application_is_told_what_its_rules_refuse(&place, "things", open).await;
+    extensions::what_rules_refuse_is_told_as_that(&place, refused.collect(), trigger).await;
 }

@@ -36,7 +36,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod cancellation;
-mod crash;
 mod damage;
 mod deletes;
 mod extensions;
@@ -47,6 +46,7 @@ mod opening;
 mod pages;
 mod place;
 mod plugin;
+mod refusals;
 mod rows;
 mod same_file;
 mod schema_versions;

@@ -1,12 +1,19 @@
 //! The database of a test as the tests of every SQL database see it.
 
+use std::sync::Arc;
+
 use actix_persistence_sql_tests::Tables;
 use actix_persistence_sqlite::SqlitePlugin;
-use actix_persistence_storage_api::{Origin, Plugin, Section};
+use actix_persistence_storage_api::{Journal, Origin, Plugin, Section};
 use async_trait::async_trait;
 use sqlx::AssertSqlSafe;
 
 use crate::place::Place;
+
+fn section_of(url: &str) -> Section {
+    let section = Section::new("test", Origin::code()).with("url", url);
+    section.with("busy-timeout", "30s")
+}
 
 #[async_trait]
 impl Tables for Place {
@@ -15,9 +22,54 @@ impl Tables for Place {
     }
 
     fn section(&self) -> Section {
-        Section::new("test", Origin::code())
-            .with("url", self.path.display().to_string())
-            .with("busy-timeout", "30s")
+        section_of(&self.url())
+    }
+
+    fn url(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn journal_at(url: &str) -> Arc<dyn Journal> {
+        SqlitePlugin::new().journal(&section_of(url)).unwrap()
+    }
+
+    fn section_of_handlers(&self) -> Section {
+        let section = self.section().with("busy-timeout", "31s");
+        section.with("handler-timeout", "60s")
+    }
+
+    fn section_of_crowd(&self) -> Section {
+        let section = self.section().with("busy-timeout", "5s");
+        section.with("handler-timeout", "2s")
+    }
+
+    fn key_of_tags(&self) -> &'static str {
+        "ordering"
+    }
+
+    fn damages(&self) -> &'static [&'static str] {
+        &[
+            "writer_uuid = x'0102'",
+            "event_manifest = CAST(x'ff' AS TEXT)",
+            "metadata_payload = x'01'",
+        ]
+    }
+
+    fn unreadable_rows(&self) -> &'static [&'static str] {
+        &[
+            "UPDATE event_journal SET timestamp = '2026-11-21'",
+            "UPDATE event_journal SET sequence_nr = 'one'",
+            "UPDATE event_journal SET sequence_nr = 1.5",
+            "UPDATE event_journal SET payload = 'text'",
+            "UPDATE event_journal SET event_manifest = x'00'",
+            "UPDATE journal_metadata SET epoch = 'x'",
+            "INSERT INTO snapshot (persistence_id, sequence_nr, slice, timestamp, serializer_id, manifest, payload) \
+             VALUES ('a', 1, 0, '2026-11-21', 1, 'm', x'00')",
+        ]
+    }
+
+    fn endless_query(&self) -> &'static str {
+        "WITH RECURSIVE n (a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n) SELECT COUNT(*) AS a FROM n"
     }
 
     async fn columns(&self) -> Vec<(String, String)> {
@@ -35,10 +87,7 @@ impl Tables for Place {
     }
 
     async fn number(&self, sql: &str) -> i64 {
-        sqlx::query_scalar(AssertSqlSafe(sql.to_owned()))
-            .fetch_one(&mut self.connection().await)
-            .await
-            .unwrap_or_else(|error| panic!("{sql}: {error}"))
+        Place::number(self, sql).await
     }
 
     fn event_of_another_tool(&self, persistence_id: &str, _ordering: i64) -> String {

@@ -1,5 +1,6 @@
 //! Two owners of one file, as two processes would be.
 
+use actix_persistence_sql_tests::Tables;
 use actix_persistence_storage_api::{Journal, WriterId};
 
 use crate::place::{Place, failure, id, write};
@@ -12,13 +13,7 @@ async fn an_event_from_another_tool_is_seen_by_the_fence() {
     let journal = place.journal().await;
     let (id, writer) = (id("a"), WriterId::random());
     let epoch = journal.recover(&id, writer).await.unwrap().epoch;
-    place
-        .run(
-            "INSERT INTO event_journal (persistence_id, sequence_nr, slice, timestamp, writer_uuid, \
-             serializer_id, event_manifest, adapter_manifest, payload) \
-             VALUES ('Test|a', 1, 0, 0, zeroblob(16), 1, 'm', '', x'01')",
-        )
-        .await;
+    place.run(place.event_of_another_tool("Test|a", 1)).await;
     let write = write(&id, epoch, writer, 1..=1);
     let outcomes = journal.write_messages(vec![write]).await.unwrap();
     let conflict = *failure(&outcomes[0]).conflict().unwrap();

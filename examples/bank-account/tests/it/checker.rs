@@ -1,4 +1,6 @@
 //! Compares what a bank stored with what its file says; knows nothing of the bank's own code.
+//!
+//! The judge of the torture knows its own applications alone, and not what a file of bookings has to lead to.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;

@@ -1,5 +1,6 @@
 //! An import whose process or server is killed: the same import again, or the one under way, ends with every balance right.
 //!
+//! It shows what the torture does not: an application that does its work again, from the same file, does none of it twice.
 //! That nothing acknowledged is lost, whichever process is killed, is shown by `cargo xtask torture` on every database.
 
 use actix_persistence_test_servers::Database;

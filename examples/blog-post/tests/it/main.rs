@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod commands;
-mod killed;
 mod live;
 mod own_database;
 mod place;

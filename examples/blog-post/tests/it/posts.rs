@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 /// The posts that were ever written.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Posts(BTreeMap<String, Post>);
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Post {
     revision: u64,
     /// The title, and whether it is published; none when it is deleted.
@@ -39,10 +39,6 @@ impl Posts {
             post.now = now;
         }
         format!("{name}\trevision {}", post.revision)
-    }
-
-    pub(crate) fn revision(&self, name: &str) -> u64 {
-        self.0.get(name).map_or(0, |post| post.revision)
     }
 
     /// Returns the text that `watch` prints after the name of each post.

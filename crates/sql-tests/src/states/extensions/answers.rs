@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    ChangeHandler, Effect, ExtensionError, PersistenceId, Session, SessionWork, Sql, SqlStates,
-    StateChange, StateChangesQuery, StateExtensions, StateOffset, StateStore, StorageError,
-    StorageErrorKind,
+    ChangeHandler, Effect, ExtensionError, PersistenceId, Section, Session, SessionWork, Sql,
+    SqlStates, StateChange, StateChangesQuery, StateExtensions, StateOffset, StateStore,
+    StorageError, StorageErrorKind,
 };
 use async_trait::async_trait;
 use futures_util::FutureExt;
@@ -21,7 +21,7 @@ const LEFT: &str = "SELECT COUNT(*) FROM left_behind";
 #[derive(Clone, Debug)]
 struct Script {
     /// The name of the table of rows in statements.
-    table: &'static str,
+    table: String,
     statements: Vec<&'static str>,
     fails: bool,
 }
@@ -112,20 +112,20 @@ impl Reader {
 
 /// Whatever code of the application runs, COMMIT and ROLLBACK among it, the answer is true, of the state, of what the code
 /// itself stored, and of transactions without a state; and a reader that has read all is shown what is stored. The
-/// statements are those that end transactions in the way of the database, each script with and without an error in its end;
-/// `table` names `left_behind` in its way.
+/// statements in `more` are those that end transactions in the way of the database, each script with and without an error in
+/// its end; the section is that of the stores.
 ///
 /// # Panics
 /// If an answer is not true.
 pub async fn whatever_code_of_the_application_runs_the_answer_is_true(
     tables: &dyn Tables,
-    table: &'static str,
+    section: Section,
     more: &[&[&'static str]],
-    open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
 ) {
     tables
         .run("CREATE TABLE left_behind (a INTEGER NOT NULL)")
         .await;
+    let open = async |extensions| tables.state_store_with(section.clone(), &extensions).await;
     let plain = open(StateExtensions::default()).await;
     let everywhere: &[&[&str]] = &[
         &["COMMIT"],
@@ -148,7 +148,7 @@ pub async fn whatever_code_of_the_application_runs_the_answer_is_true(
     for (number, statements) in everywhere.iter().chain(more).enumerate() {
         for fails in [false, true] {
             let script = Script {
-                table,
+                table: tables.of_application("left_behind"),
                 statements: statements.to_vec(),
                 fails,
             };
@@ -177,11 +177,7 @@ pub async fn whatever_code_of_the_application_runs_the_answer_is_true(
 ///
 /// # Panics
 /// If the state is not stored.
-pub async fn savepoints_of_a_handler_stay_beside_other_statements(
-    tables: &dyn Tables,
-    table: &'static str,
-    open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
-) {
+pub async fn savepoints_of_a_handler_stay_beside_other_statements(tables: &dyn Tables) {
     tables
         .run("CREATE TABLE left_behind (a INTEGER NOT NULL)")
         .await;
@@ -189,11 +185,11 @@ pub async fn savepoints_of_a_handler_stay_beside_other_statements(
     for (number, between) in between.into_iter().enumerate() {
         let after = ["ROLLBACK TO SAVEPOINT a", "RELEASE SAVEPOINT a"];
         let script = Script {
-            table,
+            table: tables.of_application("left_behind"),
             statements: [&["SAVEPOINT a"], between, &after].concat(),
             fails: false,
         };
-        let states = open(with_handler(script)).await;
+        let states = tables.open_with_handlers(&with_handler(script)).await;
         let stored = states.upsert(state(&number.to_string(), 1)).await;
         stored.expect("savepoints are the application's own affair");
     }
@@ -203,15 +199,12 @@ pub async fn savepoints_of_a_handler_stay_beside_other_statements(
 ///
 /// # Panics
 /// If it is committed.
-pub async fn nothing_is_committed_after_a_statement_that_was_given_up(
-    tables: &dyn Tables,
-    table: &'static str,
-    open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
-) {
+pub async fn nothing_is_committed_after_a_statement_that_was_given_up(tables: &dyn Tables) {
     tables
         .run("CREATE TABLE left_behind (a INTEGER NOT NULL)")
         .await;
-    let states = open(StateExtensions::default()).await;
+    let states = tables.open_with_handlers(&StateExtensions::default()).await;
+    let table = tables.of_application("left_behind");
     for goes_on in [false, true] {
         let insert = format!("INSERT INTO {table} (a) VALUES ($1)");
         let work = SessionWork::new(move |session| {

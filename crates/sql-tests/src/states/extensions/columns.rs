@@ -1,8 +1,6 @@
 //! Columns whose rules an application chose.
 
-use std::sync::Arc;
-
-use actix_persistence_storage_api::{ColumnValue, SqlValue, StateExtensions, StateStore};
+use actix_persistence_storage_api::{ColumnValue, SqlValue};
 
 use super::NextValue;
 use crate::Tables;
@@ -14,10 +12,7 @@ use crate::states::{assert_conflict, id, revision_of, state, store};
 ///
 /// # Panics
 /// If it is otherwise.
-pub async fn a_column_that_needs_a_value_gets_it(
-    tables: &dyn Tables,
-    open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
-) {
+pub async fn a_column_that_needs_a_value_gets_it(tables: &dyn Tables) {
     tables.open().await;
     // SQLite adds no such column but with a default, and none that has a length.
     let ways = [
@@ -26,7 +21,7 @@ pub async fn a_column_that_needs_a_value_gets_it(
     ];
     add_column(tables, ways).await;
     let owner = NextValue::of("owner");
-    let states = open(owner.extensions()).await;
+    let states = tables.open_with_handlers(&owner.extensions()).await;
     for empty in [ColumnValue::Keep, ColumnValue::Set(SqlValue::Null)] {
         owner.set(empty);
         assert_refused(states.upsert(state("a", 1)).await);
@@ -50,10 +45,7 @@ pub async fn a_column_that_needs_a_value_gets_it(
 ///
 /// # Panics
 /// If it is otherwise.
-pub async fn a_column_whose_values_are_unique_is_kept_so(
-    tables: &dyn Tables,
-    open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
-) {
+pub async fn a_column_whose_values_are_unique_is_kept_so(tables: &dyn Tables) {
     tables.open().await;
     // MySQL compares no text without a length.
     add_column(tables, ["title VARCHAR(20)", "title TEXT"]).await;
@@ -61,7 +53,7 @@ pub async fn a_column_whose_values_are_unique_is_kept_so(
         .run("CREATE UNIQUE INDEX titles ON durable_state (title)")
         .await;
     let title = NextValue::of("title");
-    let states = open(title.extensions()).await;
+    let states = tables.open_with_handlers(&title.extensions()).await;
     title.set("one");
     store(&*states, state("a", 1)).await;
     assert_refused(states.upsert(state("b", 1)).await);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::{
     AtomicWrite, ChangeHandler, EventRecord, ExtensionError, Journal, Payload, PersistenceId,
-    Session, SessionWork, StateChange, StateExtensions, StateStore, StorageError, StorageErrorKind,
-    Timestamp, WriterId,
+    Plugin, Section, Session, SessionWork, StateChange, StateExtensions, StateStore, StorageError,
+    StorageErrorKind, Timestamp, WriterId,
 };
 use async_trait::async_trait;
 use futures_util::future::join_all;
@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 
 use super::with_handler;
 use crate::states::{revision_of, state, store};
+use crate::{OnServer, Tables};
 
 /// Says that it has begun, and ends when it is asked to.
 struct Held {
@@ -47,16 +48,40 @@ async fn append(journal: &dyn Journal, number: usize) -> Result<(), StorageError
     Ok(())
 }
 
+async fn journal_of(plugin: &dyn Plugin, section: &Section) -> Arc<dyn Journal> {
+    let journal = plugin.journal(section);
+    let journal = journal.expect("the section is that of a journal");
+    let initialized = journal.initialize().await;
+    initialized.expect("the journal can be initialized");
+    journal
+}
+
+async fn states_of(
+    plugin: &dyn Plugin,
+    section: &Section,
+    extensions: StateExtensions,
+) -> Arc<dyn StateStore> {
+    let states = plugin.state_store(section, &extensions);
+    let states = states.expect("the section is that of a state store");
+    let initialized = states.initialize().await;
+    initialized.expect("the state store can be initialized");
+    states
+}
+
 /// Lets as many change handlers as the store has writers take as long as they may; meanwhile twenty states of others
-/// and twenty events are stored, without one failure. For servers; the stores share their connections, of which two
-/// write.
+/// and twenty events are stored, without one failure. For servers; the stores of the plugin share their connections, of
+/// which two write. Returns the journal, which has them open.
 ///
 /// # Panics
 /// If one fails.
 pub async fn slow_handlers_delay_no_other_writers(
-    journal: &dyn Journal,
-    open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
-) {
+    tables: &dyn OnServer,
+    plugin: &dyn Plugin,
+) -> Arc<dyn Journal> {
+    let section = tables.section().with("acquire-timeout", "20s");
+    let section = section.with("handler-timeout", "19s");
+    let journal = journal_of(plugin, &section).await;
+    let open = async |extensions| states_of(plugin, &section, extensions).await;
     let [begun, may_end] = [(); 2].map(|()| Arc::new(Semaphore::new(0)));
     let slow = open(with_handler(Held {
         begun: Arc::clone(&begun),
@@ -72,7 +97,7 @@ pub async fn slow_handlers_delay_no_other_writers(
 
     let names: Vec<String> = (0..20).map(|number| format!("other-{number}")).collect();
     let states = join_all(names.iter().map(|name| others.upsert(state(name, 1))));
-    let events = join_all((0..20).map(|number| append(journal, number)));
+    let events = join_all((0..20).map(|number| append(&*journal, number)));
     let (states, events) = futures_util::future::join(states, events).await;
     for result in states.into_iter().chain(events) {
         result.expect("it waits for no handler");
@@ -83,6 +108,7 @@ pub async fn slow_handlers_delay_no_other_writers(
         written.expect("the handler had the time that it may take");
     }
     assert_eq!(revision_of(&*others, "one").await, 1);
+    journal
 }
 
 /// Transactions of the application that hang, more than the store has places for, are refused as what they are: too much at
@@ -90,11 +116,10 @@ pub async fn slow_handlers_delay_no_other_writers(
 ///
 /// # Panics
 /// If it is otherwise.
-pub async fn a_crowd_of_the_application_is_no_trouble_of_the_store(
-    journal: &dyn Journal,
-    open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
-) {
-    let states = open(StateExtensions::default()).await;
+pub async fn a_crowd_of_the_application_is_no_trouble_of_the_store(tables: &dyn Tables) {
+    let (plugin, section) = (tables.plugin(), tables.section_of_crowd());
+    let journal = journal_of(&*plugin, &section).await;
+    let states = states_of(&*plugin, &section, StateExtensions::default()).await;
     let begun = Arc::new(Semaphore::new(0));
     let crowd: Vec<_> = (0..8)
         .map(|_| {
@@ -113,7 +138,7 @@ pub async fn a_crowd_of_the_application_is_no_trouble_of_the_store(
         .collect();
     begun.acquire().await.expect("it is open").forget();
     for number in 0..3 {
-        let stored = append(journal, number).await;
+        let stored = append(&*journal, number).await;
         stored.expect("the journal has its turn");
     }
     let mut refused = 0;

@@ -3,21 +3,19 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use actix_persistence_storage_api::{
-    ChangeHandler, ExtensionError, Session, StateChange, StateExtensions, StateStore,
-};
+use actix_persistence_storage_api::{ChangeHandler, ExtensionError, Session, Sql, StateChange};
 use async_trait::async_trait;
 use futures_util::future::join;
 use tokio::sync::Barrier;
 
 use super::with_handler;
-use crate::Tables;
+use crate::OnServer;
 use crate::states::{revision_of, state, store};
 
 /// Counts in two rows, in an order that depends on the id.
 struct CrossCounting {
     /// The statement that counts one in a row.
-    count: &'static str,
+    count: String,
     calls: Arc<AtomicUsize>,
     /// Holds the first two calls until each has one of the rows.
     both_have_one: Barrier,
@@ -35,27 +33,23 @@ impl ChangeHandler for CrossCounting {
             names.reverse();
         }
         let [first, second] = names;
-        session.execute(self.count, [first.into()]).await?;
+        let count = || Sql::assert_safe(self.count.clone());
+        session.execute(count(), [first.into()]).await?;
         if self.calls.fetch_add(1, Ordering::SeqCst) < 2 {
             self.both_have_one.wait().await;
         }
-        session.execute(self.count, [second.into()]).await?;
+        session.execute(count(), [second.into()]).await?;
         Ok(())
     }
 }
 
 /// Checks that two changes whose handlers each hold what the other one needs are both stored: the one that the server
 /// undoes is made again, with a new call of its handler, and what the first call did is not counted. For servers, where
-/// two transactions write at the same time; the statement adds to `n` where `name` is `$1` in the table `counts`, which
-/// stores name in their way.
+/// two transactions write at the same time.
 ///
 /// # Panics
 /// If it is otherwise.
-pub async fn changes_whose_handlers_deadlock_are_each_counted_once(
-    tables: &dyn Tables,
-    count: &'static str,
-    open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
-) {
+pub async fn changes_whose_handlers_deadlock_are_each_counted_once(tables: &dyn OnServer) {
     tables
         .run("CREATE TABLE counts (name VARCHAR(10) PRIMARY KEY, n BIGINT NOT NULL)")
         .await;
@@ -64,11 +58,14 @@ pub async fn changes_whose_handlers_deadlock_are_each_counted_once(
         .await;
     let calls = Arc::new(AtomicUsize::new(0));
     let handler = CrossCounting {
-        count,
+        count: format!(
+            "UPDATE {} SET n = n + 1 WHERE name = $1",
+            tables.of_application("counts")
+        ),
         calls: Arc::clone(&calls),
         both_have_one: Barrier::new(2),
     };
-    let states = open(with_handler(handler)).await;
+    let states = tables.open_with_handlers(&with_handler(handler)).await;
     join(
         store(&*states, state("a", 1)),
         store(&*states, state("b", 1)),

@@ -1,16 +1,15 @@
 //! Handlers that take their time.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix_persistence_storage_api::{
-    ChangeHandler, ExtensionError, Session, StateChange, StateExtensions, StateStore,
-    StorageErrorKind,
+    ChangeHandler, ExtensionError, Session, StateChange, StateExtensions, StorageErrorKind,
 };
 use async_trait::async_trait;
 
 use super::with_handler;
 use crate::states::{revision_of, state, store};
+use crate::{OnServer, Tables};
 
 /// Lets the server sleep, again and again.
 struct Sleepy {
@@ -33,17 +32,22 @@ impl ChangeHandler for Sleepy {
     }
 }
 
-/// A handler may take as long as `handler-timeout` says, although a statement may not; the store that is opened must end
-/// statements well before this many seconds, and take the given one for a statement that lasts one.
+/// A handler may take as long as `handler-timeout` says, although a statement may not. For servers, which end statements
+/// after three seconds here; a second later the client gives up, too.
 ///
 /// # Panics
 /// If it is otherwise.
-pub async fn a_handler_may_take_longer_than_any_statement(
-    times: usize,
-    statement: &'static str,
-    open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
-) {
-    let states = open(with_handler(Sleepy { statement, times })).await;
+pub async fn a_handler_may_take_longer_than_any_statement(tables: &dyn OnServer) {
+    let section = tables.section_of_handlers();
+    let section = section.with("statement-timeout", "3s");
+    let section = section.with("lock-timeout", "2s");
+    let handler = Sleepy {
+        statement: tables.sleeps_a_second(),
+        times: 5,
+    };
+    let states = tables
+        .state_store_with(section, &with_handler(handler))
+        .await;
     store(&*states, state("a", 1)).await;
     assert_eq!(revision_of(&*states, "a").await, 1);
 }
@@ -63,17 +67,16 @@ impl ChangeHandler for Endless {
     }
 }
 
-/// A statement of a handler whose time is over ends with it: the next call finds none of its locks. The stores that are
-/// opened allow handlers 50 ms, and the given statement lasts longer than everything here.
+/// A statement of a handler whose time is over ends with it: the next call finds none of its locks. Handlers have 50 ms
+/// here.
 ///
 /// # Panics
 /// If it is otherwise.
-pub async fn a_statement_that_was_given_up_leaves_no_lock(
-    statement: &'static str,
-    open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
-) {
+pub async fn a_statement_that_was_given_up_leaves_no_lock(tables: &dyn Tables) {
     const TIMES: u32 = 10;
-    let endless = open(with_handler(Endless(statement))).await;
+    let section = tables.section().with("handler-timeout", "50ms");
+    let open = async |extensions| tables.state_store_with(section.clone(), &extensions).await;
+    let endless = open(with_handler(Endless(tables.endless_query()))).await;
     let plain = open(StateExtensions::default()).await;
     let begun = Instant::now();
     for number in 0..TIMES {

@@ -1,9 +1,7 @@
 //! Values that a rule of the application's own refuses.
 
-use std::sync::Arc;
-
 use actix_persistence_storage_api::{
-    SessionWork, Sql, SqlValue, StateExtensions, StateStore, StorageErrorKind,
+    SessionWork, Sql, SqlValue, StateExtensions, StorageErrorKind,
 };
 
 use super::NextValue;
@@ -28,14 +26,13 @@ pub async fn what_rules_refuse_is_told_as_that(
     tables: &dyn Tables,
     refused: Vec<Refused>,
     trigger: &[&str],
-    open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
 ) {
     let plain = tables.open().await;
     for (number, Refused { column, value }) in refused.into_iter().enumerate() {
         let add = format!("ALTER TABLE durable_state ADD COLUMN odd {column}");
         tables.run(&add).await;
         let odd = NextValue::of("odd");
-        let states = open(odd.extensions()).await;
+        let states = tables.open_with_handlers(&odd.extensions()).await;
         let name = number.to_string();
         odd.set(SqlValue::Null);
         store(&*states, state(&name, 1)).await;
@@ -76,20 +73,16 @@ pub async fn what_rules_refuse_is_told_as_that(
 }
 
 /// Code of the application can know that a row of its own is there already, that a value is missing or does not fit;
-/// the text of the value is nowhere in the error. The statement makes the table `things`, which `table` names in the
-/// way of the store.
+/// the text of the value is nowhere in the error.
 ///
 /// # Panics
 /// If it is otherwise.
-pub async fn code_of_the_application_is_told_what_its_rules_refuse(
-    tables: &dyn Tables,
-    table: &'static str,
-    open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
-) {
+pub async fn code_of_the_application_is_told_what_its_rules_refuse(tables: &dyn Tables) {
     tables
         .run("CREATE TABLE things (name VARCHAR(30) PRIMARY KEY, n BIGINT NOT NULL CHECK (n < 9))")
         .await;
-    let states = open(StateExtensions::default()).await;
+    let states = tables.open_with_handlers(&StateExtensions::default()).await;
+    let table = tables.of_application("things");
     let secret = "the-secret-of-hunter2";
     for (first, values) in [
         (true, vec![secret.into(), 1_i64.into()]),

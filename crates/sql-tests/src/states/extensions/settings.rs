@@ -2,9 +2,17 @@
 
 use std::sync::{Arc, Mutex};
 
-use actix_persistence_storage_api::{ExtensionError, FindStates, SessionWork, StateStore};
+use actix_persistence_storage_api::{
+    ExtensionError, FindStates, Section, SessionWork, StateExtensions, StateStore,
+};
 
 use crate::states::{state, store};
+use crate::{OnServer, Tables};
+
+async fn open(tables: &dyn Tables, section: Section) -> Arc<dyn StateStore> {
+    let none = StateExtensions::default();
+    tables.state_store_with(section, &none).await
+}
 
 /// Runs a statement in a transaction of the application, and returns the texts of its only row.
 async fn ask(states: &dyn StateStore, statement: &'static str) -> Vec<String> {
@@ -24,17 +32,20 @@ async fn ask(states: &dyn StateStore, statement: &'static str) -> Vec<String> {
     std::mem::take(&mut *found.lock().expect("nobody panicked"))
 }
 
-/// Whatever statements set, and wherever they do it, the next transaction finds what it found before. The store has one
-/// connection for this; `look` returns texts, and must return the same before and after.
+/// Whatever statements set, and wherever they do it, the next transaction finds what it found before. A store of the section
+/// has one connection for this; `look` returns texts, and must return the same before and after.
 ///
 /// # Panics
 /// If it is otherwise.
 pub async fn nothing_that_is_set_stays(
-    states: &dyn StateStore,
+    tables: &dyn Tables,
+    section: Section,
     settings: &[&'static str],
     refused: &[&'static str],
     look: &'static str,
 ) {
+    let states = open(tables, section).await;
+    let states = &*states;
     let before = ask(states, look).await;
     let run = async |statement: &'static str| {
         let work = SessionWork::new(move |session| {
@@ -56,17 +67,18 @@ pub async fn nothing_that_is_set_stays(
     }
 }
 
-/// Whatever a function in a condition sets, the next condition finds nothing of it. The store has one connection that
-/// reads; `sets` is true of each state, and `is_set` only where something has stayed.
+/// Whatever a function in a condition sets, the next condition finds nothing of it. For servers; `sets` is true of each
+/// state, and `is_set` only where something has stayed.
 ///
 /// # Panics
 /// If it is otherwise.
 pub async fn nothing_that_a_condition_sets_stays(
-    states: &dyn StateStore,
+    tables: &dyn OnServer,
     sets: &'static str,
     is_set: &'static str,
 ) {
-    store(states, state("a", 1)).await;
+    let states = open(tables, tables.section().with("read-connections", 1)).await;
+    store(&*states, state("a", 1)).await;
     let sql = states.sql().expect("it has SQL");
     let found = async |condition: &'static str| {
         let query = FindStates::new("Test", condition, [], 10);

@@ -1,0 +1,5 @@
+//! Events and snapshots that SQLite has no place for, and odd ones that it has one for.
+
+use crate::place::Place;
+
+actix_persistence_sql_tests::test_refusals!(Place::new());
