@@ -14,9 +14,9 @@ pub use actix_persistence_cleanup::{
 pub struct CleanupStores {
     /// The plugin id of the journal.
     pub journal: Option<String>,
-    /// The snapshot store, which holds the snapshots of the journal's ids.
+    /// The plugin id of the snapshot store, which holds the snapshots of the ids in the journal.
     pub snapshot_store: Option<String>,
-    /// The store of durable states.
+    /// The plugin id of the store of durable states.
     pub state_store: Option<String>,
 }
 

@@ -194,7 +194,10 @@ impl JournalHandle {
         self.ask(operation, persistence_id, limit, in_the_lane, call)
     }
 
-    /// Deletes events and lets numbers start again at 1, a part with each call, in order with the writes of the id.
+    /// Deletes all events of an id, after which its numbers start again at 1.
+    ///
+    /// A call does a part of the work: repeat it until it answers [`ResetProgress::Done`]. It has its turn among the
+    /// writes of the id.
     pub fn reset(
         &self,
         persistence_id: PersistenceId,

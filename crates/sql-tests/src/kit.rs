@@ -61,7 +61,8 @@ pub fn run_kit(server: impl KitServer) -> ExitCode {
 /// Longer than a case may take: on a busy machine the case fails, and no call of it is given up before.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Returns the actors that applications use, which wait for the store as long as a case does.
+/// Returns the store actors, which stand in front of the stores of an application too; their time-outs are longer than
+/// a case may take.
 pub fn actors() -> Fronts {
     Fronts::new()
         .journal(|journal| {

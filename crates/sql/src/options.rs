@@ -56,11 +56,11 @@ pub trait Settings: Clone + fmt::Debug + Send + Sync + 'static {
 #[error("'{key}' {message}")]
 #[non_exhaustive]
 pub struct InvalidOption {
-    /// The key of the config section.
+    /// The key of the config section whose value cannot be used.
     pub key: &'static str,
-    /// The key within the section of that name where it stands, if it is one.
+    /// The key within the section that `key` names, if `key` names a section and one of its keys is meant.
     pub entry: Option<String>,
-    /// The mistake in its value; continues the key.
+    /// The mistake in the value; the text continues the key, as in "must not be empty".
     pub message: String,
 }
 

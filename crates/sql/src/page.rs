@@ -16,12 +16,13 @@ use crate::row::{
 use crate::values::{Values, to_bound};
 use crate::{ConnectionOf, Dialect, Fault, Portable, RowOf};
 
-/// The most bytes of payload and metadata that a row may have; statements leave out larger ones: `{most_bytes}`.
+/// The largest number of bytes of payload and metadata that a row may have.
 ///
-/// Whatever the limits are that a store is opened with, it stored no more.
+/// No store writes a larger row, whatever limits it is opened with, so a larger one is damaged. Statements have this
+/// number in the place of `{most_bytes}`, and do not read the contents of larger rows.
 pub const MOST_BYTES: usize = 2 * MAX_PAYLOAD_BYTES;
 
-/// The most bytes of the manifests of a row, and of what else is short in it: `{most_text_bytes}`.
+/// The largest number of bytes of the manifests and the other short texts of a row; `{most_text_bytes}` in statements.
 pub const MOST_TEXT_BYTES: usize = 64 * 1024;
 
 /// Returns the error about a row that has more bytes than it may have, which were not read.

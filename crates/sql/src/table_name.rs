@@ -16,10 +16,10 @@ pub(crate) const VERSION_TABLE: &str = "actix_persistence_schema";
 const RESERVED: [&str; 3] = ["sqlite_", "pg_", "actix_persistence_"];
 
 impl TableName {
-    /// Checks a text, and returns it as the name of a table.
+    /// Returns the text as the name of a table, if it is an identifier as [`TableName`] describes it.
     ///
     /// # Errors
-    /// If it is not such an identifier; the text continues the key's name.
+    /// If it is not. The message continues the name of a key of the config, as in "must be a letter or '_'".
     pub fn parse(name: &str) -> Result<Self, String> {
         let mut bytes = name.bytes();
         let begins_well = bytes

@@ -32,7 +32,8 @@ pub struct Settings {
     pub least_cycles: u64,
     /// The seed of every random decision.
     pub seed: u64,
-    /// The folder in which a run gets one of its own, which stays if something is violated.
+    /// The folder in which each run makes a folder of its own; that is removed in the end, unless the run found a
+    /// violation.
     pub folder: PathBuf,
     /// The path of this program, to be started as worker.
     pub program: PathBuf,

@@ -28,7 +28,7 @@ pub fn end_on_interrupt() -> io::Result<()> {
     Ok(())
 }
 
-/// Returns whether its starter wants it to end.
+/// Returns whether Ctrl-C or SIGTERM has asked this program to end.
 pub fn is_interrupted() -> bool {
     IS_INTERRUPTED.load(Ordering::Relaxed)
 }

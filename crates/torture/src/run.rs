@@ -126,15 +126,15 @@ impl Run {
         &self.folder
     }
 
-    /// An empty database, gone when dropped; but for an SQLite file in a run that has failed.
+    /// Returns an empty database, which is removed when it is dropped; an SQLite file stays if the run has failed.
     ///
     /// # Errors
-    /// If there is none to be had.
+    /// If the database cannot be made.
     pub fn place(&self) -> anyhow::Result<Place> {
         Place::kept_if(self.backend, &self.folder, Arc::clone(&self.has_failed))
     }
 
-    /// A server of its own, to be killed and stopped; see [`Place::on`].
+    /// Starts a server for this run alone, which may be killed and stopped; see [`Place::on`].
     ///
     /// # Errors
     /// If the backend is no server, or it does not start.
@@ -142,7 +142,8 @@ impl Run {
         self.server_by(Server::start)
     }
 
-    /// The same, which shows no commit that a crash may take back; see [`Server::start_with_log`].
+    /// Starts a server as [`server`](Self::server) does, which shows no commit that a crash may take back; see
+    /// [`Server::start_with_log`].
     ///
     /// # Errors
     /// As [`server`](Self::server).

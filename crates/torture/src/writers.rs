@@ -52,7 +52,8 @@ pub struct Scene {
     pub states: u32,
     /// The deletes of the former; none if it is `None`.
     pub retaining: Option<Retaining>,
-    /// The largest number of groups of commands that an actor gets before something else is done with its id.
+    /// The largest number of groups of commands that a client sends to an actor before it does something else with the
+    /// id: looks at it, saves a snapshot, cleans it up or lets the actor end.
     pub longest_burst: u32,
     /// The longest time for which a client waits between two groups of commands.
     pub longest_pause: Duration,

@@ -145,10 +145,11 @@ fn render(docs: &[&str]) -> String {
     lines.join("\n").trim_end().to_owned()
 }
 
-/// Turns ``[`Name`](crate::Name)`` and ``[`Name`]`` into `` `Name` ``.
+/// Turns ``[`Name`](crate::Name)`` and ``[`Name`]`` into `` `Name` ``, and `[word](crate::Name)` into `word`.
 fn without_doc_links(line: &str) -> String {
+    let line = without_paths(line);
     let mut text = String::new();
-    let mut rest = line;
+    let mut rest = line.as_str();
     while let Some(start) = rest.find("[`") {
         let Some(end) = rest[start..].find("`]").map(|end| start + end) else {
             break;
@@ -159,6 +160,26 @@ fn without_doc_links(line: &str) -> String {
         if rest.starts_with('(') {
             rest = rest.split_once(')').map_or("", |(_, after)| after);
         }
+    }
+    text + rest
+}
+
+/// Turns `[word](crate::Name)` into `word`; a link to a page stays.
+fn without_paths(line: &str) -> String {
+    let mut text = String::new();
+    let mut rest = line;
+    while let Some(middle) = rest.find("](") {
+        let (before, after) = (&rest[..middle], &rest[middle + 2..]);
+        let start = before.rfind('[');
+        let (Some(start), Some((target, after))) = (start, after.split_once(')')) else {
+            break;
+        };
+        let (opening, word) = (&before[..start], &before[start + 1..]);
+        text += &match target.contains("::") {
+            true => format!("{opening}{word}"),
+            false => format!("{opening}[{word}]({target})"),
+        };
+        rest = after;
     }
     text + rest
 }
@@ -251,7 +272,12 @@ More of it.
                 "plain `code` [text](page.md)",
                 "plain `code` [text](page.md)",
             ),
+            (
+                "it [holds](crate::A::B) its [word](crate::C).",
+                "it holds its word.",
+            ),
             ("open [`end", "open [`end"),
+            ("open [word](crate::A", "open [word](crate::A"),
         ] {
             assert_eq!(without_doc_links(with), without);
         }

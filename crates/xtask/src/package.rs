@@ -127,8 +127,6 @@ fn application(workspace: &Workspace, published: &[&Package]) -> anyhow::Result<
 /// Returns the application's `Cargo.toml`: the README's lines, and for each of our crates the folder of its package.
 fn manifest(readme: &str, published: &[&Package], packages: &Path) -> anyhow::Result<String> {
     let dependencies = first_block(readme, "toml").context("the README has no Cargo.toml")?;
-    // The program of the README runs in a folder that goes away, so what it needs for that is no dev-dependency here.
-    let dependencies = dependencies.replace("[dev-dependencies]\n", "");
     let mut text = format!(
         "[package]\nname = \"application\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n{dependencies}\n\
          [patch.crates-io]\n"
@@ -161,7 +159,7 @@ mod tests {
 
     #[test]
     fn the_application_depends_on_what_the_readme_names() {
-        let readme = "```toml\n[dependencies]\na = \"1\"\n\n[dev-dependencies]\nb = \"2\"\n```\n";
+        let readme = "```toml\n[dependencies]\na = \"1\"\nb = \"2\"\n```\n";
         let text = manifest(readme, &[], Path::new("packages")).expect("it has a block");
         let table: toml::Table = text.parse().expect("it is TOML");
         assert_eq!(table["dependencies"]["a"].as_str(), Some("1"));

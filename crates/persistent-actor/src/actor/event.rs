@@ -58,8 +58,8 @@ pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
 pub struct EventMeta {
     /// The sequence number of the event, from 1.
     pub sequence_nr: SequenceNr,
-    /// The time at which it was sent to its journal, by the clock of the process that sent it.
+    /// The time at which the event was sent to its journal, by the clock of the process that sent it.
     pub timestamp: Timestamp,
-    /// True if it comes from the store, at a recovery or a replay, and was not just persisted.
+    /// True if the event was read from the store, in a recovery or a replay; false if it was just persisted.
     pub replayed: bool,
 }

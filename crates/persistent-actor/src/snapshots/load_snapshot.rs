@@ -60,7 +60,8 @@ impl<A: PersistentActor> PersistentContext<A> {
     /// spawn it there, or await it elsewhere. An actor whose snapshots are [`NoSnapshot`](crate::NoSnapshot) has none.
     ///
     /// # Errors
-    /// [`LoadSnapshotError`] without a store, when it fails, and when the snapshot cannot be decoded.
+    /// If the actor has no snapshot store, if that store does not answer or answers with an error, or if the snapshot
+    /// cannot be decoded.
     ///
     /// # Cancel safety
     /// Changes nothing; it may be dropped at any time.

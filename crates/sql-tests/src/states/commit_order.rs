@@ -67,11 +67,11 @@ impl Reader {
     }
 }
 
-/// Lets many write in transactions with pauses and rollbacks; a reader by small pages misses no last state, and sees
-/// each id in order.
+/// Checks that a reader of small pages misses no last state while many writers pause and roll back within their
+/// transactions, and that it sees the revisions of each id in order.
 ///
 /// # Panics
-/// If it misses one, or sees an id go back.
+/// If the reader misses a last state, or sees a revision after a higher one of the same id.
 pub async fn a_reader_gets_every_last_state_while_transactions_end_in_any_order(
     tables: &dyn Tables,
 ) {

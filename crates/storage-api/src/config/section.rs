@@ -193,12 +193,12 @@ impl Section {
         self.items.get(key)
     }
 
-    /// Sets a value, and returns the one that stood there.
+    /// Sets the value of a key, and returns the value that it had before.
     pub fn insert(&mut self, key: &str, item: Item) -> Option<Item> {
         self.items.insert(key.to_owned(), item)
     }
 
-    /// Takes a value out.
+    /// Removes a key, and returns the value that it had.
     pub fn remove(&mut self, key: &str) -> Option<Item> {
         self.items.remove(key)
     }

@@ -11,7 +11,7 @@ pub struct StreamHead {
     pub deleted_to: SequenceNr,
     /// The epoch of the writer that took the id over last; 0 if it was never taken over.
     pub epoch: Epoch,
-    /// True if its events describe changes of a durable state: then no writer may take it over.
+    /// True if the events of the id record the changes of a durable state: then no writer may take the id over.
     pub holds_changes: bool,
 }
 

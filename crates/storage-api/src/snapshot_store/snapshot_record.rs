@@ -50,7 +50,7 @@ pub struct SnapshotRecord {
 }
 
 impl SnapshotRecord {
-    /// Puts the two together.
+    /// Makes a snapshot of its metadata and its encoded state.
     pub fn new(metadata: SnapshotMetadata, payload: Payload) -> Self {
         Self { metadata, payload }
     }
@@ -59,11 +59,11 @@ impl SnapshotRecord {
 /// Selects snapshots of one persistence id; all four bounds inclusive, as Akka's `SnapshotSelectionCriteria`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnapshotCriteria {
-    /// The highest sequence number.
+    /// The highest sequence number to select, inclusive.
     pub max_sequence_nr: SequenceNr,
     /// The latest timestamp to select, inclusive.
     pub max_timestamp: Timestamp,
-    /// The lowest sequence number.
+    /// The lowest sequence number to select, inclusive.
     pub min_sequence_nr: SequenceNr,
     /// The earliest timestamp to select, inclusive.
     pub min_timestamp: Timestamp,

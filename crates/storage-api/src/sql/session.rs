@@ -148,7 +148,7 @@ pub struct SqlRow {
     values: Vec<SqlValue>,
 }
 
-/// The reason why a row has no such value.
+/// The reason why [`SqlRow::get`] returns no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RowError {

@@ -1,5 +1,6 @@
 //! The tests of an application's actors: those of the page "Testing your actors".
 
+// ANCHOR: imports
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,9 @@ use actix_persistence::storage_api::{Operation, StorageErrorKind};
 use actix_persistence::{BackOffSettings, Config};
 use actix_persistence_testkit::{Intercepted, InterceptedPlugin};
 use serde::{Deserialize, Serialize};
+// ANCHOR_END: imports
 
+// ANCHOR: actor
 #[derive(Debug, Serialize, Deserialize)]
 enum Change {
     Placed,
@@ -22,7 +25,6 @@ impl Event for Change {
     const VERSION: u32 = 1;
 }
 
-// ANCHOR: actor
 /// An order that lapses if it is not paid within an hour.
 #[derive(Default)]
 struct Order {
