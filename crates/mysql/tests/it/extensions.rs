@@ -167,6 +167,14 @@ async fn savepoints_of_a_handler_stay_beside_other_statements() {
 }
 
 #[tokio::test]
+async fn a_state_that_its_handler_removes_is_not_acknowledged() {
+    let place = Place::new().await;
+    let open = async |extensions| open(&place, extensions).await;
+    extensions::a_state_that_its_handler_removes_is_not_acknowledged(&place, "left_behind", open)
+        .await;
+}
+
+#[tokio::test]
 async fn nothing_is_committed_after_a_statement_that_was_given_up() {
     let place = Place::new().await;
     let open = async |extensions| open(&place, extensions).await;

@@ -16,6 +16,7 @@ use actix_persistence_storage_api::{
 };
 
 pub use answers::{
+    a_state_that_its_handler_removes_is_not_acknowledged,
     nothing_is_committed_after_a_statement_that_was_given_up,
     savepoints_of_a_handler_stay_beside_other_statements,
     whatever_code_of_the_application_runs_the_answer_is_true,
