@@ -1,11 +1,11 @@
 //! The tables that initialising makes, checks and refuses.
 
-use std::cell::RefCell;
 use std::time::Duration;
 
 use actix_persistence_mysql::{
     Durability, MysqlJournal, MysqlOptions, MysqlSnapshotStore, PayloadColumn,
 };
+use actix_persistence_sql_tests::logs;
 use actix_persistence_storage_api::{
     EventDeletion, Journal, Roles, SnapshotStore, StorageError, StorageErrorKind,
 };
@@ -178,36 +178,16 @@ async fn the_column_of_payloads_is_chosen_when_the_tables_are_made() {
     assert_error(&error, StorageErrorKind::SchemaMismatch, "'payload-column'");
 }
 
-thread_local! {
-    /// The lines that this thread has logged.
-    static LOGGED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
-struct Logged;
-
-impl std::io::Write for Logged {
-    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
-        LOGGED.with_borrow_mut(|logged| logged.extend_from_slice(text));
-        Ok(text.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 /// On one thread, of which this is the log.
 #[tokio::test]
 async fn a_server_that_shows_commits_early_is_warned_of_once() {
     let place = Place::new().await;
     let has_binary_log = place.number("SELECT CAST(@@log_bin AS SIGNED)").await != 0;
-    // For all threads: `tracing` remembers for ever that a place is not listened to if a thread without a subscriber comes by
-    // first.
-    tracing_subscriber::fmt().with_writer(|| Logged).init();
+    logs::listen();
     let journal = place.journal().await;
     journal.initialize().await.unwrap();
     store(&journal, &id("a"), 1).await;
-    let text = LOGGED.with_borrow(|logged| String::from_utf8_lossy(logged).into_owned());
+    let text = logs::logged();
     let warnings = text
         .matches("shows commits before they are on its disk")
         .count();
