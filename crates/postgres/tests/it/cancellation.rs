@@ -1,12 +1,16 @@
 //! Calls whose futures are dropped at any poll.
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
+use actix_persistence_postgres::PostgresStateStore;
 use actix_persistence_storage_api::{
-    Journal, Payload, PersistenceId, SnapshotCriteria, SnapshotMetadata, SnapshotStore, StateStore,
-    StateUpdate, Timestamp, WriterId,
+    ChangeHandler, ExtensionError, Journal, Payload, PersistenceId, Session, SnapshotCriteria,
+    SnapshotMetadata, SnapshotStore, StateChange, StateExtensions, StateStore, StateUpdate,
+    Timestamp, WriterId,
 };
+use async_trait::async_trait;
 use sqlx::PgConnection;
 use tokio::time::timeout;
 
@@ -128,4 +132,42 @@ async fn a_later_state_stays_beside_a_removal_whose_caller_is_gone() {
     let found = states.get(&a).await.unwrap().revision;
     // It comes before the removal, or after it, which leaves no revision to follow on.
     assert_eq!(found, if stored.is_ok() { 2 } else { 0 }, "{stored:?}");
+}
+
+/// Does nothing, but a change with a handler goes another way.
+struct Idle;
+
+#[async_trait]
+impl ChangeHandler for Idle {
+    async fn process(
+        &self,
+        _session: &mut dyn Session,
+        _change: &StateChange<'_>,
+    ) -> Result<(), ExtensionError> {
+        Ok(())
+    }
+}
+
+/// Nothing else keeps an older state from coming last if any revision may replace any.
+#[tokio::test]
+async fn a_later_state_stays_beside_a_change_whose_caller_is_gone() {
+    for has_handler in [false, true] {
+        let place = Place::new().await;
+        let options = place.options();
+        let options = options.with_store(|store| store.with_assert_single_writer(false));
+        let mut extensions = StateExtensions::default();
+        if has_handler {
+            extensions.entity_type("Test").change_handler = Some(Arc::new(Idle));
+        }
+        let states = PostgresStateStore::with_extensions(options, &extensions).unwrap();
+        states.initialize().await.unwrap();
+        let a = id("a");
+        let state = |text| StateUpdate::new(id("a"), 1, payload(text));
+        states.upsert(state("1")).await.unwrap();
+        let (given_up, later) = (states.upsert(state("2")), states.upsert(state("3")));
+        let stored = overtake(&place, ["UPDATE", "durable_state"], given_up, later).await;
+        stored.unwrap();
+        let found = states.get(&a).await.unwrap().state.unwrap();
+        assert_eq!(found.payload, payload("3"), "{has_handler}");
+    }
 }
