@@ -5,6 +5,7 @@ mod damage;
 pub mod journal;
 mod kit;
 mod late_writes;
+pub mod logs;
 mod on_server;
 mod place;
 pub mod states;

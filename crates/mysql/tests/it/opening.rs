@@ -1,10 +1,9 @@
 //! The tables that initialising makes, checks and refuses.
 
-use std::cell::RefCell;
-
 use actix_persistence_mysql::{Durability, MysqlJournal, MysqlOptions};
 use actix_persistence_sql_tests::Tables;
 use actix_persistence_sql_tests::journal::opening;
+use actix_persistence_sql_tests::logs;
 use actix_persistence_storage_api::{
     EventDeletion, Journal, Roles, StorageError, StorageErrorKind,
 };
@@ -98,36 +97,16 @@ async fn the_same_store_initializes_as_soon_as_the_cause_of_a_failure_is_gone() 
     initialized.unwrap();
 }
 
-thread_local! {
-    /// The lines that this thread has logged.
-    static LOGGED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
-struct Logged;
-
-impl std::io::Write for Logged {
-    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
-        LOGGED.with_borrow_mut(|logged| logged.extend_from_slice(text));
-        Ok(text.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 /// On one thread, of which this is the log.
 #[tokio::test]
 async fn a_server_that_shows_commits_early_is_warned_of_once() {
     let place = Place::new().await;
     let has_binary_log = place.number("SELECT CAST(@@log_bin AS SIGNED)").await != 0;
-    // For all threads: `tracing` remembers for ever that a place is not listened to if a thread without a subscriber comes by
-    // first.
-    tracing_subscriber::fmt().with_writer(|| Logged).init();
+    logs::listen();
     let journal = place.journal().await;
     journal.initialize().await.unwrap();
     store(&journal, &id("a"), 1).await;
-    let text = LOGGED.with_borrow(|logged| String::from_utf8_lossy(logged).into_owned());
+    let text = logs::logged();
     let warnings = text
         .matches("shows commits before they are on its disk")
         .count();

@@ -3,7 +3,9 @@
 //! It is counted, not explained: MariaDB keeps how many rows were read of each table.
 
 use actix_persistence_sql_tests::Tables;
-use actix_persistence_storage_api::{Payload, StateChangesQuery, StateStore, StateUpdate};
+use actix_persistence_storage_api::{
+    FindStates, Payload, PersistenceIdsQuery, StateChangesQuery, StateStore, StateUpdate,
+};
 
 use crate::place::{Place, id};
 
@@ -25,13 +27,14 @@ async fn rows_read(place: &Place, table: &str) -> i64 {
     Tables::number(place, &read).await
 }
 
-/// Fills the table with states of every slice above 7; their numbers are those of their counters.
+/// Fills the table with states of every slice above 7, half of them of the type `Test` in each partition; their numbers are
+/// those of their counters.
 async fn fill_states(place: &Place) {
     place
         .run(format!(
             "INSERT INTO durable_state (persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id, \
                  manifest, payload) {NUMBERS} \
-             SELECT CONCAT(IF(n % 2, 'Test|f', 'Other|f'), n), 1, n, 0, 8 + n % 1016, 0, '[]', 1, 'm', '1' FROM numbers"
+             SELECT CONCAT(IF(n DIV 8 % 2, 'Test|f', 'Other|f'), n), 1, n, 0, 8 + n % 1016, 0, '[]', 1, 'm', '1' FROM numbers"
         ))
         .await;
     let raise = format!("UPDATE durable_state_ordering SET newest = {ROWS}");
@@ -50,10 +53,13 @@ async fn a_look_at_one_slice_reads_its_partition_once_and_no_other() {
     let page = queries.changes(query.clone()).await.unwrap();
     assert!(page.changes.is_empty() && !page.more);
     let first = rows_read(&place, "durable_state").await;
-    // An eighth of the rows of the type, at most, and a row beyond.
-    let limit = ROWS / 8 + 1;
-    assert!(first - before <= limit, "{} rows were read", first - before);
-    assert!(first > before, "the reads are not counted");
+    // An eighth of the rows of the type, and a look at where the others end.
+    let of_partition = ROWS / 2 / 8;
+    let read = first - before;
+    assert!(
+        (of_partition..=of_partition + 10).contains(&read),
+        "{read} rows were read"
+    );
     query.after = page.offset;
     for _ in 0..10 {
         let page = queries.changes(query.clone()).await.unwrap();
@@ -77,6 +83,33 @@ async fn a_page_of_changes_reads_what_it_gives() {
     let read = rows_read(&place, "durable_state").await - before;
     // As many keys of each partition, and the rows of some.
     assert!(read <= 8 * 101 + 101, "{read} rows were read");
+}
+
+/// As the store asks for them, however many states of other types there are.
+#[tokio::test]
+async fn found_states_and_ids_are_read_of_their_type_alone() {
+    const PAGE: usize = 100;
+    let place = Place::new().await;
+    let store = place.state_store_with(place.options()).await;
+    fill_states(&place).await;
+    // With the conditions that the store remembers.
+    let find = async || {
+        let query = FindStates::new("Test", "revision = $1", [1.into()], PAGE);
+        let found = store.sql().unwrap().find(query).await;
+        assert_eq!(found.unwrap().len(), PAGE);
+    };
+    find().await;
+    let before = rows_read(&place, "durable_state").await;
+    find().await;
+    let found = rows_read(&place, "durable_state").await - before;
+    // Their keys and sizes, and then the rows.
+    assert!((1..=3 * 101).contains(&found), "{found} rows were read");
+    let query = PersistenceIdsQuery::new(PAGE).of_entity_type("Test");
+    let queries = store.queries().unwrap();
+    let ids = queries.current_persistence_ids(query).await.unwrap();
+    assert_eq!(ids.len(), PAGE);
+    let read = rows_read(&place, "durable_state").await - before - found;
+    assert!((1..=101).contains(&read), "{read} rows were read");
 }
 
 #[tokio::test]

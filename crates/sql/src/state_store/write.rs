@@ -121,11 +121,15 @@ pub(super) async fn write_with_handler<D: Dialect>(
             journal.store(connection, vec![told], &guilty).await?;
         }
         number::<D>(connection, &[change]).await?;
-        if let Some(numbering) = &statements.numbering
-            && numbering.late.is_none()
-        {
-            // The handler may have done anything to the row since it was numbered.
-            set_number::<D>(connection, numbering, &row.id, 0).await?;
+        // The handler may have done anything to the row since it was stored.
+        match &statements.numbering {
+            // It has just been found.
+            Some(numbering) if numbering.late.is_some() => {}
+            Some(numbering) => set_number::<D>(connection, numbering, &row.id, 0).await?,
+            None => {
+                let found = find_revision::<D>(connection, statements, &row.id).await?;
+                found.ok_or_else(gone_again)?;
+            }
         }
     }
     Ok(written)

@@ -79,6 +79,7 @@ fn reports_every_mistake_under_its_key() {
         .with("snapshot-table", "State_Ordering")
         .with("state-table", "state")
         .with("max-event-bytes", "65MiB")
+        .with("max-group-bytes", "257MiB")
         .with("max-page-bytes", 0)
         .with("max-log-bytes", "1KiB")
         .with("evnt-table", "x");
@@ -90,6 +91,7 @@ fn reports_every_mistake_under_its_key() {
         "'persistence.journal.a.metadata-table' must not be the same as 'tag-table'",
         "'persistence.journal.a.snapshot-table' must not be that of 'state-table' with '_ordering'",
         "'persistence.journal.a.max-event-bytes' must be from 1 byte to 64MiB",
+        "'persistence.journal.a.max-group-bytes' must be at most 256MiB",
         "'persistence.journal.a.max-page-bytes' must be at least 1",
         "'persistence.journal.a.max-log-bytes' must be from 64KiB to 1TiB",
         "did you mean 'event-table'?",

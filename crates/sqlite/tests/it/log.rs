@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use actix_persistence_sql_tests::logs;
 use actix_persistence_storage_api::{Journal, SnapshotStore, StorageErrorKind, WriterId};
 
 use crate::place::{Place, id, numbers, store, write};
@@ -95,6 +96,43 @@ async fn the_log_stays_short_although_there_is_always_a_reader() {
         assert!(reader.await.unwrap() > 0);
     }
     assert!(longest < 4 * LIMIT, "the log had {longest} bytes");
+}
+
+/// On one thread, of which this is the log. A reader that is no store holds its transaction open.
+#[tokio::test]
+async fn a_reader_that_keeps_the_log_long_is_warned_of() {
+    const LIMIT: u64 = 256 * 1024;
+    let place = Place::new();
+    let warnings = || {
+        let text = logs::logged();
+        let lines = text.lines();
+        let of_reader =
+            lines.filter(|line| line.contains("a reader keeps it from being shortened"));
+        let path = place.path.to_str().unwrap();
+        of_reader.filter(|line| line.contains(path)).count()
+    };
+    logs::listen();
+    let options = place.options().with_max_log_bytes(LIMIT as usize);
+    let journal = place.journal_with(options).await;
+    let length = || fs::metadata(beside(&place, "-wal")).unwrap().len();
+    let grow = async |enough: &dyn Fn(u64) -> bool| {
+        while !enough(length()) {
+            store(&journal, &id("a"), 1).await;
+        }
+    };
+    let mut reader = place.connection().await;
+    let begin = "BEGIN; SELECT count(*) FROM event_journal";
+    sqlx::raw_sql(begin).execute(&mut reader).await.unwrap();
+    grow(&|length| length > LIMIT * 9 / 10).await;
+    assert_eq!(warnings(), 0);
+    grow(&|length| length > 2 * LIMIT).await;
+    // Not for each commit: once for as much as an eighth of the limit.
+    let warned = warnings();
+    assert!((1..10).contains(&warned), "{warned} warnings");
+    sqlx::raw_sql("COMMIT").execute(&mut reader).await.unwrap();
+    grow(&|length| length < LIMIT).await;
+    grow(&|length| length > LIMIT / 2).await;
+    assert_eq!(warnings(), warned);
 }
 
 /// Returns the numbers in a copy of nothing but the main file.

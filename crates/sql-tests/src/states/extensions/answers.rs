@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 
 use super::{ENTITY_TYPE, with_handler};
 use crate::Tables;
-use crate::states::{revision_of, state};
+use crate::states::{revision_of, state, store};
 
 /// Counts the rows that the scripts have left.
 const LEFT: &str = "SELECT COUNT(*) FROM left_behind";
@@ -192,6 +192,33 @@ pub async fn savepoints_of_a_handler_stay_beside_other_statements(tables: &dyn T
         let states = tables.open_with_handlers(&with_handler(script)).await;
         let stored = states.upsert(state(&number.to_string(), 1)).await;
         stored.expect("savepoints are the application's own affair");
+    }
+}
+
+/// A handler may remove the row of the state that is being stored: then the change is not acknowledged, and nothing of it is
+/// stored.
+///
+/// # Panics
+/// If it is acknowledged.
+pub async fn a_state_that_its_handler_removes_is_not_acknowledged(tables: &dyn Tables) {
+    tables
+        .run("CREATE TABLE left_behind (a INTEGER NOT NULL)")
+        .await;
+    let plain = tables.open_with_handlers(&StateExtensions::default()).await;
+    let script = Script {
+        table: tables.of_application("left_behind"),
+        statements: vec!["DELETE FROM durable_state WHERE persistence_id = 'Test|a'"],
+        fails: false,
+    };
+    let states = tables.open_with_handlers(&with_handler(script)).await;
+    for revision in 1..=2 {
+        let error = states.upsert(state("a", revision)).await;
+        let error = error.expect_err("the state is gone again");
+        assert_eq!(error.kind(), StorageErrorKind::Extension, "{error:?}");
+        assert!(error.is_not_stored(), "{error:?}");
+        assert_eq!(revision_of(&*plain, "a").await, revision - 1);
+        assert_eq!(tables.number(LEFT).await, 0);
+        store(&*plain, state("a", revision)).await;
     }
 }
 

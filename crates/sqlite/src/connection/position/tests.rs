@@ -95,3 +95,27 @@ async fn pages_are_checked_once_after_an_unfinished_copy() {
     drop(connector.open(set_up).await.unwrap());
     assert_eq!(look().await, LogCheck::Passed);
 }
+
+/// A process dies between making tables and its first commit: only what it noted while it made them tells what is in the log.
+#[tokio::test]
+async fn the_end_of_a_log_with_new_tables_is_noted_when_the_set_up_ends() {
+    let (directory, database) = database().await;
+    let connector = database.connector();
+    database.close().await;
+    let mut reader = connector.open(Role::Reader).await.unwrap();
+    run(&mut reader.connection, "BEGIN; SELECT count(*) FROM t").await;
+
+    let role = Role::SetUp { may_create: false };
+    let mut open = connector.open(role).await.unwrap();
+    for sql in [queries::BEGIN, "CREATE TABLE u (a)", queries::COMMIT_SET_UP] {
+        run(&mut open.connection, sql).await;
+    }
+    connector.close(open, role).await;
+    let check = || check_log(&connector.location);
+    assert_eq!(check().await.unwrap(), LogCheck::Passed);
+    let path = directory.path().join("some.db-wal");
+    let log = std::fs::read(&path).unwrap();
+    assert!(log.len() > 32 + 4120, "the reader keeps nothing there");
+    std::fs::write(&path, &log[..32 + 4120]).unwrap();
+    check().await.unwrap_err();
+}
