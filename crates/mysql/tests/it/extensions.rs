@@ -173,6 +173,7 @@ async fn nothing_is_committed_after_a_statement_that_was_given_up() {
     extensions::nothing_is_committed_after_a_statement_that_was_given_up(
         &place,
         "left_behind",
+        "SELECT SLEEP(0.5) AS a",
         open,
     )
     .await;
@@ -266,7 +267,10 @@ async fn what_rules_refuse_is_told_as_that() {
 async fn code_of_the_application_is_told_what_its_rules_refuse() {
     let place = Place::new().await;
     let open = async |extensions| open(&place, extensions).await;
-    extensions::code_of_the_application_is_told_what_its_rules_refuse(&place, "things", open).await;
+    extensions::code_of_the_application_is_told_what_its_rules_refuse(
+        &place, "things", "PRIMARY", open,
+    )
+    .await;
 }
 
 #[tokio::test]

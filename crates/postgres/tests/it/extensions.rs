@@ -252,6 +252,7 @@ async fn nothing_is_committed_after_a_statement_that_was_given_up() {
     extensions::nothing_is_committed_after_a_statement_that_was_given_up(
         &place,
         "public.left_behind",
+        "SELECT pg_sleep(0.5)::text AS a",
         open,
     )
     .await;
@@ -352,6 +353,7 @@ async fn code_of_the_application_is_told_what_its_rules_refuse() {
     extensions::code_of_the_application_is_told_what_its_rules_refuse(
         &place,
         "public.things",
+        "things_pkey",
         open,
     )
     .await;

@@ -167,9 +167,11 @@ async fn savepoints_of_a_handler_stay_beside_other_statements() {
 async fn nothing_is_committed_after_a_statement_that_was_given_up() {
     let place = Place::new();
     let open = async |extensions| open(&place, extensions).await;
+    let slow = "WITH RECURSIVE n (a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n WHERE a < 2000000) SELECT COUNT(*) AS a FROM n";
     extensions::nothing_is_committed_after_a_statement_that_was_given_up(
         &place,
         "left_behind",
+        slow,
         open,
     )
     .await;
@@ -250,5 +252,11 @@ async fn what_rules_refuse_is_told_as_that() {
 async fn code_of_the_application_is_told_what_its_rules_refuse() {
     let place = Place::new();
     let open = async |extensions| open(&place, extensions).await;
-    extensions::code_of_the_application_is_told_what_its_rules_refuse(&place, "things", open).await;
+    extensions::code_of_the_application_is_told_what_its_rules_refuse(
+        &place,
+        "things",
+        "things.name",
+        open,
+    )
+    .await;
 }
