@@ -22,6 +22,7 @@ use async_trait::async_trait;
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::RwLock;
 use tokio::time::timeout;
 
 /// Longer than anything takes that works.
@@ -44,6 +45,10 @@ pub(crate) type Store = Intercepted<StateStores, Queries>;
 pub(crate) struct Queries {
     pub(crate) errors: Mutex<VecDeque<StorageErrorKind>>,
     pub(crate) pages: AtomicUsize,
+    /// Holds back pages that were read, before they are given, while a test has it for writing.
+    pub(crate) gate: RwLock<()>,
+    /// The number of pages that were read, and given or held back.
+    pub(crate) read: AtomicUsize,
     /// The most changes that are read in time; 0 for any number.
     pub(crate) most_in_time: AtomicUsize,
     pub(crate) threads: Mutex<Vec<String>>,
@@ -70,7 +75,12 @@ impl Hook<StateStores> for Queries {
         let late = (most > 0 && limit > most).then_some(StorageErrorKind::Timeout);
         match error.or(late) {
             Some(kind) => Err(Fault::new(kind).of(&call)),
-            None => next.run(call).await,
+            None => {
+                let page = next.run(call).await;
+                self.read.fetch_add(1, Ordering::AcqRel);
+                let _gate = self.gate.read().await;
+                page
+            }
         }
     }
 }
@@ -90,6 +100,11 @@ impl Fixture {
     }
 
     pub(crate) fn with(settings: QuerySettings) -> Self {
+        Self::with_actor(settings, StateSettings::new("tests"))
+    }
+
+    /// With these settings of the actor in front of the store.
+    pub(crate) fn with_actor(settings: QuerySettings, of_actor: StateSettings) -> Self {
         let store = Arc::new(Intercepted::state_store_with(
             MemoryStateStore::new(),
             Queries::default(),
@@ -104,7 +119,7 @@ impl Fixture {
         let thread = StoreThread::start("states").unwrap();
         let handle = StateHandle::start(
             Arc::clone(&store) as Arc<dyn StateStore>,
-            StateSettings::new("tests"),
+            of_actor,
             runtime.handle().clone(),
             &thread,
         );
@@ -125,10 +140,15 @@ impl Fixture {
 
     /// Runs a test on a thread without any timer, where nothing that belongs to the stores may run.
     pub(crate) fn run<T>(&self, test: impl Future<Output = T>) -> T {
+        self.run_within(LONG, test)
+    }
+
+    /// Runs a test as [`run`](Self::run) does, which fails if it takes longer than this.
+    pub(crate) fn run_within<T>(&self, limit: Duration, test: impl Future<Output = T>) -> T {
         let runtime = Builder::new_current_thread().build().unwrap();
         let in_time = {
             let _context = self.runtime.enter();
-            timeout(LONG, test)
+            timeout(limit, test)
         };
         runtime.block_on(in_time).unwrap()
     }

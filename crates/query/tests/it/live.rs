@@ -26,6 +26,26 @@ fn a_write_of_this_process_is_seen_at_once() {
     });
 }
 
+/// A write that comes after a page was read, and before the query waits, is in no page yet.
+#[test]
+fn a_write_while_a_page_is_read_is_seen_at_once() {
+    let fixture = Fixture::new();
+    fixture.run_within(Duration::from_secs(10), async {
+        let mut stream = fixture.live_changes();
+        let gate = fixture.store.gate.write().await;
+        let read = take(&mut stream, 1);
+        let write = async {
+            while fixture.store.read.load(Ordering::Acquire) == 0 {
+                tokio::task::yield_now().await;
+            }
+            fixture.post(&id(0), 1).await;
+            drop(gate);
+        };
+        let (found, ()) = futures_util::join!(read, write);
+        assert_eq!(found, [(id(0), 1)]);
+    });
+}
+
 #[test]
 fn a_write_of_another_process_is_seen_after_the_refresh_interval() {
     let interval = Duration::from_millis(20);

@@ -10,6 +10,7 @@ use actix_persistence_state_actor::{StateHandle, StateSettings};
 use actix_persistence_storage_api::StorageErrorKind;
 use actix_persistence_store_actor::StoreThread;
 use actix_persistence_testkit::Intercepted;
+use futures_util::StreamExt;
 use tokio::runtime::Handle;
 
 use crate::fixture::{Fixture, ends_with_error, id, take};
@@ -51,6 +52,41 @@ fn a_page_that_takes_too_long_is_read_in_smaller_ones() {
         match ends_with_error(&mut fixture.all_changes()).await {
             QueryError::Store(error) => assert_eq!(error.kind(), StorageErrorKind::Timeout),
             other => panic!("{other:?}"),
+        }
+    });
+}
+
+#[test]
+fn a_page_that_never_comes_is_an_error() {
+    let mut of_actor = StateSettings::new("tests");
+    of_actor.circuit_breaker.call_timeout = Duration::from_millis(50);
+    let fixture = Fixture::with_actor(QuerySettings::default(), of_actor);
+    fixture.run_within(Duration::from_secs(10), async {
+        let gate = fixture.store.gate.write().await;
+        match ends_with_error(&mut fixture.all_changes()).await {
+            QueryError::Store(error) => assert_eq!(error.kind(), StorageErrorKind::Timeout),
+            other => panic!("{other:?}"),
+        }
+        let mut ids = fixture.queries.current_persistence_ids();
+        assert!(ids.next().await.unwrap().is_err());
+        drop(gate);
+    });
+}
+
+/// Were the delays to grow from one outage to the next, those of this test would be half a minute.
+#[test]
+fn each_outage_is_waited_for_as_shortly_as_the_first() {
+    let fixture = Fixture::new();
+    fixture.run_within(Duration::from_secs(10), async {
+        let mut stream = fixture.live_changes();
+        for number in 0..8 {
+            let errors = &fixture.store.errors;
+            errors
+                .lock()
+                .unwrap()
+                .push_back(StorageErrorKind::Unavailable);
+            fixture.post(&id(number), 1).await;
+            assert_eq!(take(&mut stream, 1).await, [(id(number), 1)]);
         }
     });
 }
