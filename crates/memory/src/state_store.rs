@@ -194,3 +194,28 @@ fn timestamp_after(before: Option<Timestamp>) -> Timestamp {
         _ => now,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use actix_persistence_storage_api::{Payload, StateChangesQuery};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn no_timestamp_goes_back_with_the_clock() {
+        let store = MemoryStateStore::new();
+        let id = PersistenceId::of("Post", "1");
+        let update =
+            |revision| StateUpdate::new(id.clone(), revision, Payload::new(1, "test:v1", "1"));
+        store.upsert(update(1)).await.unwrap();
+        // As of a clock that was set back by an hour since.
+        let before = Timestamp::from_micros(Timestamp::now().as_micros() + 3_600_000_000);
+        store.lock().by_id.get_mut(&id).unwrap().timestamp = before;
+        store.upsert(update(2)).await.unwrap();
+        let state = store.get(&id).await.unwrap().state.unwrap();
+        assert!(state.timestamp > before);
+        store.delete(&id, 3).await.unwrap();
+        let changes = store.changes(StateChangesQuery::new("Post", 1)).await;
+        assert!(changes.unwrap().changes[0].timestamp > state.timestamp);
+    }
+}

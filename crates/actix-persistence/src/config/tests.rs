@@ -37,6 +37,28 @@ fn a_missing_file_is_named_with_the_folder_that_was_searched() {
 }
 
 #[test]
+fn a_file_that_is_too_large_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app.toml");
+    let of_bytes = |bytes: usize| {
+        let last = "\n[persistence]\n";
+        std::fs::write(&path, "#".repeat(bytes - last.len()) + last).unwrap();
+        Config::from_file(&path)
+    };
+    let config = of_bytes(1024 * 1024).unwrap();
+    assert_eq!(
+        keys(&config),
+        [format!("persistence ({}:2)", path.display())]
+    );
+    let expected = format!(
+        "cannot read the config file '{}', because it has more than 1048576 bytes; name a config file",
+        path.display()
+    );
+    let error = of_bytes(1024 * 1024 + 1).unwrap_err();
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
 fn a_folder_is_no_config_file() {
     let folder = tempfile::tempdir().unwrap();
     let error = Config::from_file(folder.path()).unwrap_err();

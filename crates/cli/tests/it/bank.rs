@@ -77,7 +77,7 @@ impl Bank {
         }
     }
 
-    fn file(&self) -> PathBuf {
+    pub(crate) fn file(&self) -> PathBuf {
         self.folder.path().join("bank.db")
     }
 

@@ -33,6 +33,8 @@ fn a_dry_run_tells_what_would_be_deleted_and_deletes_nothing() {
         let lines = ACCOUNTS.map(|id| format!("{id}: {expected}\n"));
         assert_eq!(bank.output(&words), lines.concat(), "{words:?}");
     }
+    let words = with_ids(&["all-events", "--dry-run", "--skip", "1"]);
+    assert_eq!(bank.output(&words), "Account|1: events 1 to 5\n");
     assert_eq!(bank.streams(2), vec![((1..=5).collect(), 5); 2]);
 }
 
@@ -77,6 +79,56 @@ fn a_state_leaves_its_revision_or_nothing() {
         bank.output(&["state", "--yes", "--reset-numbers", "Account|1"]);
         assert_eq!(bank.state(1), (0, false));
     }
+}
+
+/// Returns what there is of an account: its events, snapshots and state.
+fn what_is_left(bank: &Bank) -> [bool; 3] {
+    let snapshots = bank.output(&["snapshots", "--dry-run", "Account|0"]);
+    let (events, _) = &bank.streams(1)[0];
+    [
+        !events.is_empty(),
+        snapshots == "Account|0: snapshots up to 3\n",
+        bank.state(0).1,
+    ]
+}
+
+#[test]
+fn the_stores_that_are_named_are_cleaned_up_and_no_other() {
+    let (bank, other) = (Bank::with_accounts(1), Bank::with_accounts(1));
+    let url = format!("sqlite://{}", other.file().display());
+    for store in ["journal", "snapshot-store", "state"] {
+        bank.add_to_config(&format!(
+            "[persistence.{store}.other]\nkind = \"sqlite\"\nurl = \"{url}\"\n"
+        ));
+    }
+    let mut left = [true; 3];
+    for (position, (task, option)) in [
+        ("all-events", "--journal"),
+        ("snapshots", "--snapshot-store"),
+        ("state", "--state-store"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        bank.output(&[task, option, "other", "--yes", "Account|0"]);
+        left[position] = false;
+        assert_eq!(what_is_left(&other), left, "{task}");
+        assert_eq!(what_is_left(&bank), [true; 3], "{task}");
+    }
+}
+
+#[test]
+fn a_variable_of_the_environment_names_another_database() {
+    let (bank, other) = (Bank::with_accounts(1), Bank::with_accounts(1));
+    let url = format!("sqlite://{}", other.file().display());
+    let output = bank
+        .command(&["all-events", "--yes", "Account|0"])
+        .env("ACTIX_PERSISTENCE__JOURNAL__BANK__URL", url)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(what_is_left(&other), [false, true, true]);
+    assert_eq!(what_is_left(&bank), [true; 3]);
 }
 
 #[test]

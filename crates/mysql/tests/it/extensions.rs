@@ -120,3 +120,17 @@ async fn nothing_that_a_condition_sets_stays() {
     let is_set = "IS_FREE_LOCK(DATABASE()) = 0";
     extensions::nothing_that_a_condition_sets_stays(&place, sets, is_set).await;
 }
+
+#[tokio::test]
+async fn nothing_is_committed_after_a_statement_that_was_given_up() {
+    let place = Place::new().await;
+    let slow = "SELECT SLEEP(0.5) AS a";
+    extensions::nothing_is_committed_after_a_statement_that_was_given_up(&place, slow).await;
+}
+
+#[tokio::test]
+async fn code_of_the_application_is_told_what_its_rules_refuse() {
+    let place = Place::new().await;
+    let key = "PRIMARY";
+    extensions::code_of_the_application_is_told_what_its_rules_refuse(&place, key).await;
+}

@@ -321,3 +321,17 @@ async fn nothing_that_a_condition_sets_stays() {
     let is_set = "current_setting('TimeZone') = 'Asia/Tokyo' OR EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid())";
     extensions::nothing_that_a_condition_sets_stays(&place, sets, is_set).await;
 }
+
+#[tokio::test]
+async fn nothing_is_committed_after_a_statement_that_was_given_up() {
+    let place = Place::new().await;
+    let slow = "SELECT pg_sleep(0.5)::text AS a";
+    extensions::nothing_is_committed_after_a_statement_that_was_given_up(&place, slow).await;
+}
+
+#[tokio::test]
+async fn code_of_the_application_is_told_what_its_rules_refuse() {
+    let place = Place::new().await;
+    let key = "things_pkey";
+    extensions::code_of_the_application_is_told_what_its_rules_refuse(&place, key).await;
+}

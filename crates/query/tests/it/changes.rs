@@ -1,12 +1,10 @@
 //! Streams of changes that end.
 
-use std::sync::mpsc;
-
 use actix_persistence_query::{Changed, QueryError, QuerySettings};
 use actix_persistence_storage_api::{Payload, StateStore, StateUpdate, StorageErrorKind};
 use futures_util::{StreamExt, TryStreamExt};
 
-use crate::fixture::{Fixture, PAGES, ends_with_error, id, seen, take, title, update};
+use crate::fixture::{Fixture, ends_with_error, id, seen, take, title, update};
 
 #[test]
 fn every_state_comes_once_with_deletes_and_the_stream_ends() {
@@ -67,18 +65,12 @@ fn a_state_of_another_type_ends_the_stream_and_is_named() {
 #[test]
 fn the_stores_are_called_on_their_own_threads() {
     let fixture = Fixture::new();
-    let (sender, threads) = mpsc::channel();
-    fixture.store.on(PAGES).run(move |call, next| {
-        let thread = std::thread::current();
-        sender.send(thread.name().map(str::to_owned)).unwrap();
-        next.run(call)
-    });
     fixture.run(async {
         fixture.post(&id(0), 1).await;
         assert_eq!(fixture.all_changes().count().await, 1);
         assert_eq!(fixture.queries.current_persistence_ids().count().await, 1);
     });
-    let threads: Vec<_> = threads.try_iter().flatten().collect();
+    let threads = fixture.store.threads.lock().unwrap().clone();
     assert_eq!(threads, ["stores", "stores"]);
 }
 
@@ -86,7 +78,11 @@ fn the_stores_are_called_on_their_own_threads() {
 fn trouble_ends_a_stream_that_is_not_live() {
     let fixture = Fixture::new();
     fixture.run(async {
-        fixture.fail([StorageErrorKind::Unavailable]);
+        let errors = &fixture.store.errors;
+        errors
+            .lock()
+            .unwrap()
+            .push_back(StorageErrorKind::Unavailable);
         let error = ends_with_error(&mut fixture.all_changes()).await;
         assert!(matches!(error, QueryError::Store(_)), "{error:?}");
     });

@@ -1,6 +1,8 @@
 //! A state store that counts how it is read and fails when it is told to, and queries over it.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use actix_persistence_memory::MemoryStateStore;
@@ -10,13 +12,17 @@ use actix_persistence_query::{
 };
 use actix_persistence_state_actor::{StateHandle, StateSettings};
 use actix_persistence_storage_api::{
-    Operation, Payload, PersistenceId, Revision, StateStore, StateUpdate, StorageErrorKind,
+    Payload, PersistenceId, Revision, StateStore, StateUpdate, StorageError, StorageErrorKind,
 };
 use actix_persistence_store_actor::StoreThread;
-use actix_persistence_testkit::{Intercepted, Recorded, Script, StateStores, Verdict};
+use actix_persistence_testkit::{
+    Fault, Hook, Intercepted, Next, StateAnswer, StateCall, StateStores,
+};
+use async_trait::async_trait;
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::RwLock;
 use tokio::time::timeout;
 
 /// Longer than anything takes that works.
@@ -32,17 +38,56 @@ impl State for Post {
     const VERSION: u32 = 1;
 }
 
-/// The operations that read a page.
-pub(crate) const PAGES: [Operation; 2] =
-    [Operation::CurrentPersistenceIds, Operation::StateChanges];
+/// A store in memory whose queries fail as long as there are errors to give.
+pub(crate) type Store = Intercepted<StateStores, Queries>;
+
+#[derive(Default)]
+pub(crate) struct Queries {
+    pub(crate) errors: Mutex<VecDeque<StorageErrorKind>>,
+    pub(crate) pages: AtomicUsize,
+    /// Holds back pages that were read, before they are given, while a test has it for writing.
+    pub(crate) gate: RwLock<()>,
+    /// The number of pages that were read, and given or held back.
+    pub(crate) read: AtomicUsize,
+    /// The most changes that are read in time; 0 for any number.
+    pub(crate) most_in_time: AtomicUsize,
+    pub(crate) threads: Mutex<Vec<String>>,
+}
+
+#[async_trait]
+impl Hook<StateStores> for Queries {
+    async fn call(
+        &self,
+        call: StateCall,
+        next: Next<StateStores>,
+    ) -> Result<StateAnswer, StorageError> {
+        let limit = match &call {
+            StateCall::CurrentPersistenceIds { .. } => 0,
+            StateCall::Changes { query } => query.limit,
+            _ => return next.run(call).await,
+        };
+        self.pages.fetch_add(1, Ordering::AcqRel);
+        let thread = std::thread::current();
+        let name = thread.name().unwrap_or_default().to_owned();
+        self.threads.lock().unwrap().push(name);
+        let error = self.errors.lock().unwrap().pop_front();
+        let most = self.most_in_time.load(Ordering::Acquire);
+        let late = (most > 0 && limit > most).then_some(StorageErrorKind::Timeout);
+        match error.or(late) {
+            Some(kind) => Err(Fault::new(kind).of(&call)),
+            None => {
+                let page = next.run(call).await;
+                self.read.fetch_add(1, Ordering::AcqRel);
+                let _gate = self.gate.read().await;
+                page
+            }
+        }
+    }
+}
 
 /// A store with its actor, and queries that look again after an hour.
 pub(crate) struct Fixture {
-    pub(crate) store: Arc<Intercepted<StateStores>>,
-    /// The pages that were asked for.
-    pub(crate) pages: Recorded<StateStores>,
-    /// The fate of the next pages.
-    script: Script<StateStores>,
+    pub(crate) store: Arc<Store>,
     pub(crate) handle: StateHandle,
     pub(crate) queries: DurableStateQuery,
     runtime: Arc<Runtime>,
@@ -55,9 +100,15 @@ impl Fixture {
     }
 
     pub(crate) fn with(settings: QuerySettings) -> Self {
-        let store = Arc::new(Intercepted::state_store(MemoryStateStore::new()));
-        let pages = store.on(PAGES).record();
-        let script = store.on(PAGES).script([]);
+        Self::with_actor(settings, StateSettings::new("tests"))
+    }
+
+    /// With these settings of the actor in front of the store.
+    pub(crate) fn with_actor(settings: QuerySettings, of_actor: StateSettings) -> Self {
+        let store = Arc::new(Intercepted::state_store_with(
+            MemoryStateStore::new(),
+            Queries::default(),
+        ));
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("stores")
@@ -68,7 +119,7 @@ impl Fixture {
         let thread = StoreThread::start("states").unwrap();
         let handle = StateHandle::start(
             Arc::clone(&store) as Arc<dyn StateStore>,
-            StateSettings::new("tests"),
+            of_actor,
             runtime.handle().clone(),
             &thread,
         );
@@ -81,8 +132,6 @@ impl Fixture {
         Self {
             queries: queries.unwrap(),
             store,
-            pages,
-            script,
             handle,
             runtime,
             _thread: thread,
@@ -91,24 +140,17 @@ impl Fixture {
 
     /// Runs a test on a thread without any timer, where nothing that belongs to the stores may run.
     pub(crate) fn run<T>(&self, test: impl Future<Output = T>) -> T {
+        self.run_within(LONG, test)
+    }
+
+    /// Runs a test as [`run`](Self::run) does, which fails if it takes longer than this.
+    pub(crate) fn run_within<T>(&self, limit: Duration, test: impl Future<Output = T>) -> T {
         let runtime = Builder::new_current_thread().build().unwrap();
         let in_time = {
             let _context = self.runtime.enter();
-            timeout(LONG, test)
+            timeout(limit, test)
         };
         runtime.block_on(in_time).unwrap()
-    }
-
-    /// Lets the next pages fail like this, one after the other.
-    pub(crate) fn fail(&self, kinds: impl IntoIterator<Item = StorageErrorKind>) {
-        for kind in kinds {
-            self.script.then(Verdict::fail(kind));
-        }
-    }
-
-    /// Returns the number of failures that are still to come.
-    pub(crate) fn failures_left(&self) -> usize {
-        self.script.left()
     }
 
     /// Stores a post through the actor.

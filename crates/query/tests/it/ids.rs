@@ -1,5 +1,7 @@
 //! Streams of ids.
 
+use std::sync::atomic::Ordering;
+
 use actix_persistence_query::QuerySettings;
 use actix_persistence_storage_api::{PersistenceId, PersistenceIdsQuery, StorageErrorKind};
 use futures_util::{StreamExt, TryStreamExt};
@@ -51,7 +53,7 @@ fn nothing_is_read_before_it_is_asked_for() {
             fixture.post(&id(number), 1).await;
         }
         let mut stream = fixture.queries.current_persistence_ids();
-        let pages = || fixture.pages.number();
+        let pages = || fixture.store.pages.load(Ordering::Acquire);
         assert_eq!(pages(), 0);
         for taken in 1..=9 {
             stream.next().await.unwrap().unwrap();
@@ -65,7 +67,11 @@ fn nothing_is_read_before_it_is_asked_for() {
 fn an_error_is_the_last_that_is_given() {
     let fixture = Fixture::new();
     fixture.run(async {
-        fixture.fail([StorageErrorKind::Unavailable]);
+        let errors = &fixture.store.errors;
+        errors
+            .lock()
+            .unwrap()
+            .push_back(StorageErrorKind::Unavailable);
         let mut stream = fixture.queries.current_persistence_ids();
         assert!(stream.next().await.unwrap().is_err());
         assert!(stream.next().await.is_none());

@@ -1,6 +1,7 @@
 //! Streams of changes that go on.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix_persistence_query::QuerySettings;
@@ -22,6 +23,26 @@ fn a_write_of_this_process_is_seen_at_once() {
         }
         fixture.handle.delete(id(0), 21).await.unwrap();
         assert_eq!(take(&mut stream, 1).await, [(id(0), 21)]);
+    });
+}
+
+/// A write that comes after a page was read, and before the query waits, is in no page yet.
+#[test]
+fn a_write_while_a_page_is_read_is_seen_at_once() {
+    let fixture = Fixture::new();
+    fixture.run_within(Duration::from_secs(10), async {
+        let mut stream = fixture.live_changes();
+        let gate = fixture.store.gate.write().await;
+        let read = take(&mut stream, 1);
+        let write = async {
+            while fixture.store.read.load(Ordering::Acquire) == 0 {
+                tokio::task::yield_now().await;
+            }
+            fixture.post(&id(0), 1).await;
+            drop(gate);
+        };
+        let (found, ()) = futures_util::join!(read, write);
+        assert_eq!(found, [(id(0), 1)]);
     });
 }
 
@@ -70,7 +91,7 @@ fn nothing_is_read_before_it_is_asked_for() {
             fixture.post(&id(number), 1).await;
         }
         let mut stream = fixture.live_changes();
-        let pages = || fixture.pages.number();
+        let pages = || fixture.store.pages.load(Ordering::Acquire);
         assert_eq!(pages(), 0);
         for taken in 1..=20 {
             take(&mut stream, 1).await;

@@ -92,6 +92,26 @@ fn a_request_that_waits_for_other_ids_is_answered_when_its_time_is_over() {
 }
 
 #[test]
+fn a_save_that_waits_for_its_turn_ends_after_the_time_of_saves() {
+    on_paused_clock(async {
+        let mut one = settings();
+        one.max_concurrent_calls = 1;
+        one.save_timeout = seconds(5);
+        let mut fixture = Fixture::ready_with(one).await;
+        let busy = fixture.load("a");
+        let called = fixture.calls.next().await;
+        let started = Instant::now();
+        let failure = fixture.save("b", 1).await.unwrap_err();
+        assert_eq!(started.elapsed(), seconds(5));
+        assert_eq!(failure.kind(), StorageErrorKind::Timeout);
+        assert!(failure.is_not_stored());
+        called.works();
+        assert!(now(busy).await.is_ok());
+        assert!(fixture.calls.is_quiet().await);
+    });
+}
+
+#[test]
 fn a_request_whose_deadline_passed_or_whose_asker_has_left_is_never_sent() {
     on_paused_clock(async {
         let mut short = settings();

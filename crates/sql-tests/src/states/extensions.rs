@@ -61,9 +61,7 @@ macro_rules! test_extensions {
             a_column_whose_values_are_unique_is_kept_so
             mistakes_in_extensions_name_what_is_wrong
             savepoints_of_a_handler_stay_beside_other_statements
-            a_state_that_its_handler_removes_is_not_acknowledged
-            nothing_is_committed_after_a_statement_that_was_given_up
-            code_of_the_application_is_told_what_its_rules_refuse;
+            a_state_that_its_handler_removes_is_not_acknowledged;
             a_statement_that_was_given_up_leaves_no_lock
             a_crowd_of_the_application_is_no_trouble_of_the_store
         }

@@ -138,3 +138,17 @@ async fn what_rules_refuse_is_told_as_that() {
     ];
     extensions::what_rules_refuse_is_told_as_that(&place, refused.collect(), trigger).await;
 }
+
+#[tokio::test]
+async fn nothing_is_committed_after_a_statement_that_was_given_up() {
+    let place = Place::new();
+    let slow = "WITH RECURSIVE n (a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n WHERE a < 2000000) SELECT COUNT(*) AS a FROM n";
+    extensions::nothing_is_committed_after_a_statement_that_was_given_up(&place, slow).await;
+}
+
+#[tokio::test]
+async fn code_of_the_application_is_told_what_its_rules_refuse() {
+    let place = Place::new();
+    let key = "things.name";
+    extensions::code_of_the_application_is_told_what_its_rules_refuse(&place, key).await;
+}

@@ -51,6 +51,23 @@ fn after_ten_failed_writes_all_fail_at_once_until_a_trial_works() {
 }
 
 #[test]
+fn a_store_that_is_closed_is_not_asked_whether_it_works() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let write = fixture.upsert("a", 1);
+        let away = StorageError::new(Kind::Unavailable, Operation::UpsertState).not_stored();
+        fixture.calls.next().await.fails(away);
+        assert!(now(write).await.is_err());
+        tokio::time::sleep(seconds(10)).await;
+        let asked = fixture.calls.pings();
+        assert!(asked > 0);
+        fixture.handle.close().await;
+        tokio::time::sleep(seconds(100)).await;
+        assert_eq!(fixture.calls.pings(), asked);
+    });
+}
+
+#[test]
 fn failed_reads_do_not_stop_writes() {
     on_paused_clock(async {
         let mut fixture = Fixture::ready().await;

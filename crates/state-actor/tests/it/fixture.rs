@@ -4,6 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_persistence_memory::MemoryStateStore;
 use actix_persistence_state_actor::{StateHandle, StateSettings};
 use actix_persistence_storage_api::{
     CurrentState, Operation, Payload, PersistenceId, Revision, StateCapabilities, StateUpdate,
@@ -15,7 +16,7 @@ use actix_rt::System;
 use futures_util::FutureExt;
 use tokio::runtime::{Builder, Handle};
 
-use crate::scripted_store::{Calls, ScriptedStore, settle};
+use crate::scripted_store::{Alone, Calls, ScriptedStore, settle};
 
 pub(crate) struct Fixture {
     pub(crate) handle: StateHandle,
@@ -71,6 +72,14 @@ impl Fixture {
     /// Of one that takes more at a time than any test sends.
     pub(crate) async fn in_large_groups(settings: StateSettings) -> Self {
         Self::with_groups(settings, 1_000, 1_000_000).await
+    }
+
+    /// Of a store that makes some changes alone.
+    pub(crate) async fn in_groups_but_those_alone() -> Self {
+        let capabilities = StateCapabilities::default().with_groups(1, 4, 100);
+        let store = ScriptedStore::around(Alone(MemoryStateStore::new()), capabilities);
+        let fixture = Self::starting_with(settings(), store);
+        fixture.initialized().await
     }
 
     async fn with_groups(settings: StateSettings, changes: usize, bytes: usize) -> Self {

@@ -5,7 +5,7 @@ use actix_persistence_storage_api::{
 };
 
 use crate::fixture::{Changed, Fixture, id, now, on_paused_clock, seconds, settings};
-use crate::scripted_store::Called;
+use crate::scripted_store::{ALONE, Called};
 
 fn refused() -> StorageError {
     StorageError::new(StorageErrorKind::Constraint, Operation::UpsertState).not_stored()
@@ -105,6 +105,7 @@ fn a_change_that_loses_does_not_fail_its_neighbours() {
             found: 5,
         };
         let lost = StorageError::of_revisions(Operation::UpsertState, id("b"), conflict);
+        let stored = fixture.handle.stored().get();
         called.gives_outcomes(vec![Ok(()), Err(lost), Ok(())]);
         let mut outcomes = Vec::new();
         for reply in replies {
@@ -113,6 +114,28 @@ fn a_change_that_loses_does_not_fail_its_neighbours() {
         let error = outcomes.remove(1).unwrap_err();
         assert_eq!(error.revision_conflict(), Some(&conflict));
         assert!(outcomes.iter().all(Result::is_ok));
+        assert!(fixture.handle.stored().get() > stored, "some are stored");
+    });
+}
+
+#[test]
+fn a_change_that_goes_alone_shares_no_call() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::in_groups_but_those_alone().await;
+        let (first, called, replies) = behind_a_call(&mut fixture, &["a", "b"]).await;
+        let alone = fixture.upsert(ALONE, 1);
+        let call = fixture.calls.expect(Operation::UpsertState, ALONE, 1).await;
+        called.makes_all();
+        assert!(now(first).await.is_ok());
+        // It holds nobody up, however long it takes.
+        let called = fixture.calls.expect_group(&[("a", 1), ("b", 1)]).await;
+        called.makes_all();
+        for reply in replies {
+            assert!(now(reply).await.is_ok());
+        }
+        call.works();
+        assert!(now(alone).await.is_ok());
+        assert!(fixture.calls.is_quiet().await);
     });
 }
 

@@ -69,6 +69,26 @@ fn a_write_whose_time_ends_while_it_waits_is_certainly_not_stored() {
 }
 
 #[test]
+fn a_read_that_waits_for_its_turn_ends_after_the_time_of_reads() {
+    on_paused_clock(async {
+        let mut one = settings();
+        one.max_concurrent_calls = 1;
+        one.recovery_timeout = seconds(5);
+        let mut fixture = Fixture::ready_with(one).await;
+        let busy = fixture.upsert("a", 1);
+        let called = fixture.calls.next().await;
+        let started = Instant::now();
+        let failure = fixture.get("b").await.unwrap_err();
+        assert_eq!(started.elapsed(), seconds(5));
+        assert_eq!(failure.kind(), StorageErrorKind::Timeout);
+        assert_eq!(failure.effect(), None);
+        called.works();
+        assert!(now(busy).await.is_ok());
+        assert!(fixture.calls.is_quiet().await);
+    });
+}
+
+#[test]
 fn a_request_whose_asker_has_left_is_never_sent() {
     on_paused_clock(async {
         let mut fixture = Fixture::ready().await;

@@ -4,18 +4,22 @@ use std::time::Duration;
 
 use actix_persistence_memory::MemoryStateStore;
 use actix_persistence_storage_api::{
-    CurrentState, Operation, Revision, StateCapabilities, StateWrite, StorageError,
-    StorageErrorKind,
+    CurrentState, Operation, PersistenceId, Revision, StateCapabilities, StateStore, StateUpdate,
+    StateWrite, StorageError, StorageErrorKind,
 };
 use actix_persistence_testkit::{
-    Held, HeldCall, Intercepted, StateAnswer, StateCall, StateStores, StoreCall,
+    Held, HeldCall, Intercepted, Rule, StateAnswer, StateCall, StateStores, StoreCall,
 };
+use async_trait::async_trait;
 
 /// Hands each call to the test and does what the test says.
 pub(crate) struct ScriptedStore;
 
 /// The test's end.
-pub(crate) struct Calls(Held<StateStores>);
+pub(crate) struct Calls {
+    held: Held<StateStores>,
+    pings: Rule,
+}
 
 /// A call under way.
 pub(crate) struct Called {
@@ -36,19 +40,25 @@ impl ScriptedStore {
     }
 
     pub(crate) fn with(capabilities: StateCapabilities) -> (Intercepted<StateStores>, Calls) {
-        let store =
-            Intercepted::state_store(MemoryStateStore::new()).with_capabilities(capabilities);
+        Self::around(MemoryStateStore::new(), capabilities)
+    }
+
+    pub(crate) fn around(
+        store: impl StateStore,
+        capabilities: StateCapabilities,
+    ) -> (Intercepted<StateStores>, Calls) {
+        let store = Intercepted::state_store(store).with_capabilities(capabilities);
         // Away for good: what the tests see of outages comes from their own calls.
-        store.on_ping().fail(StorageErrorKind::Unavailable);
-        let calls = Calls(store.on_every_call().hold());
-        (store, calls)
+        let pings = store.on_ping().fail(StorageErrorKind::Unavailable);
+        let held = store.on_every_call().hold();
+        (store, Calls { held, pings })
     }
 }
 
 impl Calls {
     /// The next call; fails the test if none comes within a virtual hour.
     pub(crate) async fn next(&mut self) -> Called {
-        let next = tokio::time::timeout(Duration::from_secs(3_600), self.0.next()).await;
+        let next = tokio::time::timeout(Duration::from_secs(3_600), self.held.next()).await;
         let held = next.expect("a call should have come");
         let ids = held.call().persistence_ids();
         Called {
@@ -96,7 +106,49 @@ impl Calls {
     /// Returns whether there is no call that the test has not seen.
     pub(crate) async fn is_quiet(&mut self) -> bool {
         settle().await;
-        self.0.waiting() == 0
+        self.held.waiting() == 0
+    }
+
+    /// Returns how often the store was asked whether it works.
+    pub(crate) fn pings(&self) -> usize {
+        self.pings.met()
+    }
+}
+
+/// The name of an id whose changes go alone.
+pub(crate) const ALONE: &str = "alone";
+
+/// A store that makes the changes of one id alone.
+pub(crate) struct Alone(pub(crate) MemoryStateStore);
+
+#[async_trait]
+impl StateStore for Alone {
+    async fn initialize(&self) -> Result<(), StorageError> {
+        self.0.initialize().await
+    }
+
+    async fn get(&self, persistence_id: &PersistenceId) -> Result<CurrentState, StorageError> {
+        self.0.get(persistence_id).await
+    }
+
+    async fn upsert(&self, update: StateUpdate) -> Result<(), StorageError> {
+        self.0.upsert(update).await
+    }
+
+    async fn delete(
+        &self,
+        persistence_id: &PersistenceId,
+        revision: Revision,
+    ) -> Result<(), StorageError> {
+        self.0.delete(persistence_id, revision).await
+    }
+
+    async fn hard_delete(&self, persistence_id: &PersistenceId) -> Result<bool, StorageError> {
+        self.0.hard_delete(persistence_id).await
+    }
+
+    fn goes_alone(&self, change: &StateWrite) -> bool {
+        change.persistence_id().entity_id() == ALONE
     }
 }
 

@@ -1,6 +1,6 @@
 //! Code of the application that does to its transaction what it should not.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use actix_persistence_storage_api::{
     ChangeHandler, Effect, ExtensionError, PersistenceId, Section, Session, SessionWork, Sql,
@@ -222,11 +222,15 @@ pub async fn a_state_that_its_handler_removes_is_not_acknowledged(tables: &dyn T
     }
 }
 
-/// A statement whose future was dropped makes the transaction one that is not committed, whatever comes after it.
+/// A statement whose future was dropped makes the transaction one that is not committed, whatever comes after it. `slow` is
+/// a statement that selects, and takes half a second: one that takes no time cannot be given up.
 ///
 /// # Panics
 /// If it is committed.
-pub async fn nothing_is_committed_after_a_statement_that_was_given_up(tables: &dyn Tables) {
+pub async fn nothing_is_committed_after_a_statement_that_was_given_up(
+    tables: &dyn Tables,
+    slow: &'static str,
+) {
     tables
         .run("CREATE TABLE left_behind (a INTEGER NOT NULL)")
         .await;
@@ -234,16 +238,18 @@ pub async fn nothing_is_committed_after_a_statement_that_was_given_up(tables: &d
     let table = tables.of_application("left_behind");
     for goes_on in [false, true] {
         let insert = format!("INSERT INTO {table} (a) VALUES ($1)");
+        let next = Arc::new(Mutex::new(None));
+        let out = Arc::clone(&next);
         let work = SessionWork::new(move |session| {
             Box::pin(async move {
-                let given_up = session.execute(Sql::assert_safe(insert.clone()), [1_i64.into()]);
-                if given_up.now_or_never().is_some() {
+                let before = session.execute(Sql::assert_safe(insert.clone()), [1_i64.into()]);
+                before.await?;
+                if session.select(slow, []).now_or_never().is_some() {
                     return Err("it took no time at all, so nothing was given up".into());
                 }
                 if goes_on {
                     let next = session.execute(Sql::assert_safe(insert), [2_i64.into()]);
-                    let error = next.await.expect_err("the session can only end");
-                    assert!(error.is_not_stored(), "{error:?}");
+                    *out.lock().expect("nobody panicked") = Some(next.await);
                 }
                 Ok(())
             })
@@ -252,6 +258,13 @@ pub async fn nothing_is_committed_after_a_statement_that_was_given_up(tables: &d
         let error = error.expect_err("a statement was given up");
         assert_eq!(error.kind(), StorageErrorKind::Extension, "{error:?}");
         assert!(error.is_not_stored(), "{error:?}");
+        assert!(error.to_string().contains("gave up one"), "{error}");
+        let next = next.lock().expect("nobody panicked").take();
+        assert_eq!(next.is_some(), goes_on);
+        if let Some(next) = next {
+            let error = next.expect_err("the session can only end");
+            assert!(error.is_not_stored(), "{error:?}");
+        }
     }
     // Its connection does no harm.
     let next = state("a", 1);

@@ -96,6 +96,51 @@ query.refresh-interval = "1s"
 }
 
 #[test]
+fn every_key_of_a_state_store_reaches_its_settings() {
+    let text = r#"
+        [persistence.state.a]
+        kind = "memory"
+        serializer = "json"
+        initialize-timeout = "1s"
+        recovery-timeout = "2s"
+        write-timeout = "3s"
+        recovery-permit-timeout = "4s"
+        max-concurrent-recoveries = 5
+        max-concurrent-calls = 6
+        query.refresh-interval = "11s"
+        query.page-size = 12
+        query.max-back-off = "13s"
+        [persistence.state.a.circuit-breaker]
+        max-failures = 7
+        call-timeout = "8s"
+        reset-timeout = "9s"
+        max-reset-timeout = "10s"
+        exponential-backoff = 1.5
+        random-factor = 0.25
+    "#;
+    let settings = settings(&config(text));
+    let [store] = &settings.state_stores.stores[..] else {
+        panic!("{:?}", settings.state_stores);
+    };
+    let mut expected = StateSettings::new("a");
+    expected.initialize_timeout = Duration::from_secs(1);
+    expected.recovery_timeout = Duration::from_secs(2);
+    expected.write_timeout = Duration::from_secs(3);
+    expected.recovery_permit_timeout = Duration::from_secs(4);
+    expected.max_concurrent_recoveries = 5;
+    expected.max_concurrent_calls = 6;
+    expected.circuit_breaker = breaker(7);
+    assert_eq!(store.settings.actor, expected);
+    let queries = QuerySettings::default()
+        .refresh_interval(Duration::from_secs(11))
+        .page_size(12)
+        .max_back_off(Duration::from_secs(13));
+    assert_eq!(store.settings.query, queries);
+    assert_eq!(store.serializer, Serializer::Json);
+    assert!(store.section.is_empty());
+}
+
+#[test]
 fn columns_tables_and_handlers_are_bound_by_entity_type() {
     let text = r#"[persistence.journal.events]
 kind = "sqlite"
