@@ -158,7 +158,7 @@ impl Drop for Again {
 }
 
 #[test]
-fn messages_that_send_others_when_they_are_refused_leave_the_arbiter_to_others() {
+fn messages_that_send_others_when_refused_leave_the_arbiter_to_others() {
     crate::world::run(|| async {
         let (world, log) = with_events(1).await;
         let shared = log.clone();
