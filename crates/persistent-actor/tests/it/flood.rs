@@ -127,3 +127,71 @@ fn an_actor_that_stops_in_the_middle_of_a_flood_closes_its_address() {
         flood.end();
     });
 }
+
+/// The number of times that a message sends another one.
+const TIMES: usize = 100_000;
+
+/// Sends itself to its actor again when it is dropped, as often as are left.
+struct Again {
+    to: Addr<Tally>,
+    left: Arc<AtomicUsize>,
+}
+
+impl Again {
+    fn send(to: &Addr<Tally>, left: &Arc<AtomicUsize>) {
+        let again = Self {
+            to: to.clone(),
+            left: Arc::clone(left),
+        };
+        to.do_send(Run::new(move |_, _| drop(again)));
+    }
+}
+
+impl Drop for Again {
+    fn drop(&mut self) {
+        let left = self.left.load(Ordering::Relaxed);
+        if left > 0 && self.to.connected() {
+            self.left.store(left - 1, Ordering::Relaxed);
+            Self::send(&self.to, &self.left);
+        }
+    }
+}
+
+#[test]
+fn messages_that_send_others_when_refused_leave_the_arbiter_to_others() {
+    crate::world::run(|| async {
+        let (world, log) = with_events(1).await;
+        let shared = log.clone();
+        let tally = world.start(move || Tally {
+            poison: Some(1),
+            ..Tally::new("1", &shared)
+        });
+        let tally = tally.unwrap();
+        while log.take().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        let left = Arc::new(AtomicUsize::new(TIMES));
+        Again::send(&tally, &left);
+        while left.load(Ordering::Relaxed) == TIMES {
+            tokio::task::yield_now().await;
+        }
+        assert_ne!(left.load(Ordering::Relaxed), 0, "no one else had a turn");
+    });
+}
+
+#[test]
+fn an_actor_that_ends_drops_no_message_before_its_address_is_closed() {
+    crate::world::run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally.send(Run::new(|_, _| ())).await.unwrap();
+        let left = Arc::new(AtomicUsize::new(TIMES));
+        tally.do_send(Run::new(stop));
+        Again::send(&tally, &left);
+        while tally.connected() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(left.load(Ordering::Relaxed), TIMES);
+        assert_eq!(log.take().last().unwrap(), "stopped");
+    });
+}

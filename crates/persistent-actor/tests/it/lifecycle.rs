@@ -1,18 +1,21 @@
 //! Starting, stopping, and being left alone.
 
-use std::sync::Arc;
+use std::pin::pin;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use actix::{ActorContext, Arbiter, MailboxError, Running, System};
+use actix::{Actor, ActorContext, Arbiter, MailboxError, Running, System};
 use actix_persistence_memory::MemoryStorage;
-use actix_persistence_persistent_actor::{StartError, start_in, start_when_stopped};
+use actix_persistence_persistent_actor::{
+    NoSnapshot, PersistentActor, PersistentContext, StartError, start_in, start_when_stopped,
+};
 use actix_persistence_storage_api::{
     InvalidPersistenceId, PersistenceId, SnapshotCriteria, SnapshotStore,
 };
 
 use crate::scripted_snapshots::{Loads, ScriptedSnapshots};
 use crate::tally::{Add, Get, Log, Run, Sum, Tally, persist, stop};
-use crate::world::{World, run};
+use crate::world::{World, run, run_in_real_time};
 
 #[test]
 fn an_id_that_is_live_is_refused_before_any_database_is_asked() {
@@ -102,6 +105,52 @@ fn a_successor_waits_for_the_stopping_actor_and_sees_all_its_events() {
 }
 
 #[test]
+fn a_successor_elsewhere_waits_until_stopped_has_returned() {
+    /// Stands still in `stopped` until the other end is dropped.
+    struct Lingering {
+        ended: mpsc::Sender<()>,
+        until: mpsc::Receiver<()>,
+    }
+    impl Actor for Lingering {
+        type Context = PersistentContext<Self>;
+        fn stopped(&mut self, _: &mut Self::Context) {
+            self.ended.send(()).unwrap();
+            let _ = self.until.recv();
+        }
+    }
+    impl PersistentActor for Lingering {
+        type Event = crate::tally::Added;
+        type Snapshot = NoSnapshot;
+        fn persistence_id(&self) -> PersistenceId {
+            PersistenceId::of("Tally", "1")
+        }
+        fn on_event(&mut self, _: &crate::tally::Added) {}
+    }
+
+    run_in_real_time(async {
+        let (world, log) = (World::new(), Log::default());
+        let (ended, has_ended) = mpsc::channel();
+        let (unblock, until) = mpsc::channel();
+        let mut lingering = Some(Lingering { ended, until });
+        let (arbiter, environment) = (Arbiter::new(), world.environment.clone());
+        let factory = move || lingering.take().unwrap();
+        let started = start_in(&arbiter.handle(), factory, move |_| Ok(environment)).await;
+        drop(started.unwrap());
+        while has_ended.try_recv().is_err() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        let mut sum = pin!(tally.send(Get));
+        let too_early = tokio::time::timeout(Duration::from_millis(100), &mut sum).await;
+        assert!(too_early.is_err(), "two actors have the id");
+        drop(unblock);
+        assert_eq!(sum.await.unwrap(), 0);
+        arbiter.stop();
+        arbiter.join().unwrap();
+    });
+}
+
+#[test]
 fn an_actor_whose_last_address_is_gone_handles_what_it_was_sent_and_ends() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
@@ -120,8 +169,7 @@ fn an_actor_whose_last_address_is_gone_handles_what_it_was_sent_and_ends() {
 
 #[test]
 fn an_actor_may_decline_to_stop() {
-    use actix::{Actor, Handler};
-    use actix_persistence_persistent_actor::{NoSnapshot, PersistentActor, PersistentContext};
+    use actix::Handler;
 
     struct Stubborn {
         declined: bool,

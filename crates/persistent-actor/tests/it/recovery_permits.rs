@@ -1,23 +1,24 @@
 //! The permits to recover, each of which always goes on to the next actor.
 
-use std::sync::Arc;
+use std::pin::pin;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use actix::{Actor, Addr};
+use actix::{Actor, Addr, Arbiter, Handler, Message};
 use actix_persistence_journal_actor::JournalSettings;
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::{
-    NoSnapshot, PersistentActor, PersistentContext, replay_actor,
+    NoSnapshot, PersistentActor, PersistentContext, replay_actor, start_in,
 };
 use actix_persistence_storage_api::{Payload, PersistenceId};
 use tokio::task::LocalSet;
 use tokio::time::Instant;
 
 use crate::fussy::{Fussy, Taste};
-use crate::history::{save_snapshot, sum};
+use crate::history::{id, save_snapshot, sum, with_events};
 use crate::stalling_journal::{Stall, Stalling, StallingJournal};
 use crate::tally::{Add, Added, Get, Log, Tally};
-use crate::world::{World, run};
+use crate::world::{World, run, run_in_real_time};
 
 /// Stores with this many permits, where "1", "2", "3", ... have an event each, on a journal that stalls like this.
 async fn stalling(permits: usize, stall: Stall) -> (World, Arc<Stalling>, Log) {
@@ -258,5 +259,87 @@ fn reading_takes_no_permit() {
         let read = replay_actor(Tally::new("2", &log), world.environment.clone());
         assert_eq!(read.await.unwrap().0.sum, 1);
         assert_eq!(journal.pages(), 1);
+    });
+}
+
+/// Stands still with its arbiter at its first event, until the other end is dropped.
+struct Blocking {
+    begun: mpsc::Sender<()>,
+    until: mpsc::Receiver<()>,
+    events: usize,
+}
+
+impl Actor for Blocking {
+    type Context = PersistentContext<Self>;
+}
+
+impl PersistentActor for Blocking {
+    type Event = Added;
+    type Snapshot = NoSnapshot;
+
+    fn persistence_id(&self) -> PersistenceId {
+        id()
+    }
+
+    fn on_event(&mut self, _: &Added) {
+        self.events += 1;
+        if self.events == 1 {
+            self.begun.send(()).unwrap();
+            let _ = self.until.recv();
+        }
+    }
+}
+
+/// Answers with how many events there are.
+#[derive(Message)]
+#[rtype(result = "usize")]
+struct Count;
+
+impl Handler<Count> for Blocking {
+    type Result = usize;
+
+    fn handle(&mut self, _: Count, _: &mut Self::Context) -> usize {
+        self.events
+    }
+}
+
+#[test]
+fn an_actor_that_has_lost_its_turn_reads_on_when_it_has_another() {
+    const EVENTS: usize = 2_500;
+
+    run_in_real_time(async {
+        let (stored, _) = with_events(EVENTS as i64).await;
+        let journal = StallingJournal::new(stored.storage.journal(), Stall::Nothing);
+        let world = limited(stored.storage, journal.clone(), 1);
+        let (begun, has_begun) = mpsc::channel();
+        let (unblock, until) = mpsc::channel();
+        let mut blocking = Some(Blocking {
+            begun,
+            until,
+            events: 0,
+        });
+        let (arbiter, environment) = (Arbiter::new(), world.environment.clone());
+        let factory = move || blocking.take().unwrap();
+        let started = start_in(&arbiter.handle(), factory, move |_| Ok(environment)).await;
+        let blocking = started.unwrap();
+        while has_begun.try_recv().is_err() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let permit = world
+            .environment
+            .stores
+            .journal()
+            .unwrap()
+            .recovery_permit();
+        let permit = permit.await.unwrap();
+        drop(unblock);
+        let mut count = pin!(blocking.send(Count));
+        let too_early = tokio::time::timeout(Duration::from_millis(100), &mut count).await;
+        assert!(too_early.is_err(), "two actors recover at once");
+        assert_eq!(journal.pages(), 2, "the third is not asked for");
+        drop(permit);
+        assert_eq!(count.await.unwrap(), EVENTS);
+        arbiter.stop();
+        arbiter.join().unwrap();
     });
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use actix::{Actor, Addr, Handler, MailboxError, Message};
 use actix_persistence_memory::MemoryStorage;
@@ -11,6 +12,7 @@ use actix_persistence_persistent_actor::{
 };
 use actix_persistence_storage_api::PersistenceId;
 use futures_util::StreamExt;
+use tokio::time::Instant;
 
 use crate::scripted_journal::{Next, Scripted, ScriptedJournal};
 use crate::stalling_journal::{Stall, StallingJournal};
@@ -531,9 +533,15 @@ fn an_overflow_during_back_off_follows_the_policy_too() {
         journal.next(Next::FailNotStored);
         door.send(Busy(1)).await.unwrap();
         settle().await;
+        let before = Instant::now();
         let fits = door.send(pass(1));
         let refused = door.send(pass(2));
         assert_eq!(refused.await.unwrap_err(), MailboxError::Closed);
+        assert_eq!(
+            before.elapsed(),
+            Duration::ZERO,
+            "no recovery is waited for"
+        );
         assert_eq!(fits.await.unwrap(), 1);
         assert_eq!(log.take(), ["pass 1"]);
     });

@@ -31,13 +31,16 @@ pub(crate) fn run<F: Future<Output = ()> + 'static>(test: impl FnOnce() -> F + '
 
 /// Runs a test whose other threads go by the real clock; one that hangs fails after two minutes.
 pub(crate) fn run_in_real_time<F: Future<Output = ()> + 'static>(test: F) {
-    let limit = Duration::from_secs(120);
+    run_within(Duration::from_secs(120), test);
+}
+
+fn run_within<F: Future<Output = ()> + 'static>(limit: Duration, test: F) {
     let result = System::new().block_on(async move { tokio::time::timeout(limit, test).await });
     assert!(result.is_ok(), "the test did not end");
 }
 
 /// Runs a test in real time beside stores that have one thread, on the given runtime; calls that wait for the receiver
-/// block it until the test ends.
+/// block it until the test ends, or fails because something waits for them without end.
 pub(crate) fn run_with_one_store_thread<F: Future<Output = ()> + 'static>(
     test: impl FnOnce(Handle, mpsc::Receiver<()>) -> F + 'static,
 ) {
@@ -48,7 +51,7 @@ pub(crate) fn run_with_one_store_thread<F: Future<Output = ()> + 'static>(
         .unwrap();
     let (unblock, until) = mpsc::channel();
     let handle = runtime.handle().clone();
-    run_in_real_time(async move {
+    run_within(Duration::from_secs(20), async move {
         test(handle, until).await;
         drop(unblock);
     });

@@ -138,6 +138,20 @@ fn no_setting_makes_the_time_to_stay_open_overflow() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_breaker_stays_open_without_end_if_it_is_told_to() {
+    const YEAR: Duration = Duration::from_secs(365 * 24 * 3_600);
+
+    let breaker = breaker(BreakerSettings {
+        reset_timeout: Duration::MAX,
+        ..BreakerSettings::journal()
+    });
+    fail(&breaker, 10);
+    assert!(remaining(&breaker) > YEAR);
+    advance(YEAR).await;
+    assert!(remaining(&breaker) > YEAR);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_refusal_names_the_breaker_and_the_time_left() {
     use actix_persistence_storage_api::{Operation, PersistenceId};
 
