@@ -118,6 +118,11 @@ impl Watched {
         }
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim();
+        if text == "exit" {
+            // The lock is held: no other thread is between an operation and its record.
+            // SAFETY: ends the process, and runs nothing of it any more.
+            unsafe { libc::_exit(0) };
+        }
         let obeyed = if text == "calm" {
             match self.fault.take() {
                 Some(fault) if fault.has_struck() => Ok(()),

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use actix::prelude::*;
-use actix_persistence::error::ErrorChain;
+use actix_persistence::error::{ErrorChain, RejectionCause, StorageErrorKind};
 use actix_persistence::prelude::*;
 use actix_persistence_history::{Answer, Done, Operation, Record};
 use tokio::time::{sleep, timeout};
@@ -19,8 +19,9 @@ use crate::writers::Scene;
 
 /// The time between two attempts.
 const PAUSE: Duration = Duration::from_millis(100);
-/// The number of attempts that may lose against another writer: a write of a process that was killed may end only now.
-const MOST_CONFLICTS: u32 = 5;
+/// The number of attempts that may be refused for reasons that the next one need not meet: a write of a process that was
+/// killed may end only now.
+const MOST_ATTEMPTS: u32 = 5;
 /// The longest time of a stop in the end, when the stores have little to do.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 
@@ -106,7 +107,7 @@ impl LastWrites {
             return;
         }
         let since = Instant::now();
-        let mut conflicts_left = MOST_CONFLICTS;
+        let mut attempts_left = MOST_ATTEMPTS;
         loop {
             let attempted = timeout(LONGEST_BUSY, attempt()).await;
             let refused = match attempted {
@@ -118,8 +119,8 @@ impl LastWrites {
                 Cure::None => false,
                 Cure::Waiting => since.elapsed() < LONGEST_BUSY,
                 Cure::AnotherAttempt => {
-                    conflicts_left -= 1;
-                    conflicts_left > 0
+                    attempts_left -= 1;
+                    attempts_left > 0
                 }
             };
             if !is_cured {
@@ -165,6 +166,12 @@ impl From<PersistError> for Refused {
                 if !cause.kind().is_transient() =>
             {
                 Cure::None
+            }
+            // On a busy machine a change handler may be too late.
+            PersistError::Rejected(RejectionCause::Storage(cause))
+                if cause.kind() == StorageErrorKind::Extension =>
+            {
+                Cure::AnotherAttempt
             }
             PersistError::Rejected(_) => Cure::None,
             PersistError::Conflict(_) => Cure::AnotherAttempt,

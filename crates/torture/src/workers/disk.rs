@@ -13,6 +13,7 @@ use crate::kinds::files::expected::Expected;
 use crate::kinds::files::found::{Reader, files_of, put_files};
 use crate::kinds::files::mark;
 use crate::kinds::files::program::{Plant, Program, Step};
+use crate::kinds::files::shim::CONTROL;
 use crate::kinds::files::stores::Stores;
 use crate::kinds::power_loss::product;
 use crate::workers::{count, fault, run_until_told};
@@ -326,7 +327,7 @@ impl Sweep {
     }
 
     fn control(&self, command: &str) -> std::io::Result<()> {
-        fs::write(self.folder.join("control"), command)
+        fs::write(self.folder.join(CONTROL), command)
     }
 
     /// True if anything has failed.

@@ -3,11 +3,13 @@
 //! `FOLDER STORES SEED STEPS UID END`, with the seed of its steps, their number, and the number after which those of
 //! its writes begin; `END` is `stop` to close all in the end, or `crash`.
 
+use std::fs;
 use std::path::Path;
 
 use fastrand::Rng;
 
 use crate::kinds::files::program::{Program, Step};
+use crate::kinds::files::shim::CONTROL;
 use crate::kinds::files::stores::Stores;
 
 pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
@@ -26,8 +28,9 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
         let errors = program.take_errors();
         anyhow::ensure!(errors.is_empty(), "without any fault: {errors:?}");
         if end == "crash" {
-            // Nothing is closed.
-            std::process::exit(0);
+            // Nothing is closed. The shim ends the process between two operations, so that all that happened is recorded.
+            fs::write(Path::new(folder).join(CONTROL), "exit")?;
+            anyhow::bail!("the shim did not end the process");
         }
         let report = program.close().await;
         anyhow::ensure!(report.is_complete(), "{report}");

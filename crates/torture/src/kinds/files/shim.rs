@@ -8,6 +8,8 @@ use anyhow::Context;
 const FOLDER: &str = "ACTIX_PERSISTENCE_SHIM_FOLDER";
 const LOG: &str = "ACTIX_PERSISTENCE_SHIM_LOG";
 pub(crate) const CLOCK: &str = "ACTIX_PERSISTENCE_SHIM_CLOCK";
+/// The name of the file in a folder that takes commands for the library.
+pub(crate) const CONTROL: &str = "control";
 /// The name of its file; Cargo may put a hash before the end.
 const LIBRARY: &str = "libactix_persistence_torture_shim";
 /// The kind, the descriptor, a number and the length of the bytes.

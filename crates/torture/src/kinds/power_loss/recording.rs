@@ -10,7 +10,7 @@ use super::scratch::Scratch;
 use crate::Run;
 use crate::kinds::files::expected::Expected;
 use crate::kinds::files::found::{Found, files_of};
-use crate::kinds::files::shim::{self, Happened};
+use crate::kinds::files::shim::{self, CONTROL, Happened};
 use crate::kinds::files::stores::Stores;
 
 /// The files and stores that a program finds when it starts.
@@ -87,6 +87,10 @@ impl Recording {
         while program.next_line()?.is_some() {}
         program.ended(true)?;
         program.forget_log();
+        let control = folder.join(CONTROL);
+        if control.exists() {
+            fs::remove_file(control)?;
+        }
         Ok(Self {
             base,
             log: shim::read_log(&fs::read(&log)?)?,
