@@ -161,7 +161,7 @@ impl fmt::Display for Kind {
 impl fmt::Display for Test {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let package = self.package.trim_start_matches("actix-persistence-");
-        write!(f, "{package} `{}`", self.name)
+        write!(f, "{package} {}", self.name)
     }
 }
 
