@@ -21,8 +21,8 @@ pub(super) fn check(gathered: &Gathered<'_>, violations: &mut Violations) {
                 violations.add(Invariant::QueriesExact, [line], sentence);
             }
         }
-        for id in gathered.names() {
-            if !listing.selected.contains(id) || given.contains(id) || gathered.was_reset(id) {
+        for id in listing.selected.of_all(gathered.names()) {
+            if given.contains(id) || gathered.was_reset(id) {
                 continue;
             }
             let proof = gathered
