@@ -82,7 +82,8 @@ pub(crate) struct Resets {
 impl Resets {
     /// Makes the resets in the order of their questions.
     pub(crate) fn new(mut calls: Vec<(u64, u64, bool)>) -> Self {
-        calls.sort_unstable();
+        // A try that failed comes before the one that succeeded, even in the same instant.
+        calls.sort_unstable_by_key(|&(from, until, done)| (from, done, until));
         let mut windows = Vec::new();
         let mut begun = None;
         for (from, until, done) in calls {

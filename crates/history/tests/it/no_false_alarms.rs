@@ -53,3 +53,16 @@ proptest! {
         prop_assert_eq!(check(&history), []);
     }
 }
+
+#[test]
+fn a_reset_that_is_tried_again_in_the_same_instant_is_no_violation() {
+    let size = Size {
+        processes: 1,
+        ids: 3,
+        steps: 445,
+        fault_in: 9,
+        kill_in: 116,
+        resets: true,
+    };
+    assert_eq!(check(&history(5_328_154_443_470_947_218, size)), []);
+}

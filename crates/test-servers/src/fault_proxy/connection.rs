@@ -158,8 +158,9 @@ async fn write(to: &mut OwnedWriteHalf, chunk: Chunk, way: &Way) -> Result<(), O
             },
         };
         let (due, later) = rest.split_at(allowed);
-        to.write_all(due).await.map_err(|_| None)?;
+        // Before whoever gets them may ask how many there were.
         way.passed.fetch_add(due.len(), Ordering::AcqRel);
+        to.write_all(due).await.map_err(|_| None)?;
         rest = later;
         if cut == Some(Cut::HalfClosed) {
             // A side that is heard out goes on, and what it sends is thrown away.
