@@ -101,11 +101,13 @@ impl Resets {
         !self.windows.is_empty()
     }
 
-    /// Returns the life in which something happened in this time; `None` if a reset was under way.
+    /// Returns the life in which something happened in this time; `None` if a reset was under way. Something that had
+    /// ended in the instant in which a reset was asked for happened before it.
     pub(crate) fn life(&self, from: u64, until: u64) -> Option<usize> {
         let before = self.windows.partition_point(|window| window.1 < from);
         let next = self.windows.get(before);
-        next.is_none_or(|window| until < window.0).then_some(before)
+        next.is_none_or(|window| until <= window.0)
+            .then_some(before)
     }
 
     /// Returns the first and the last life in which something can have happened in this time.

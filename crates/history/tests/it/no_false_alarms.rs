@@ -66,3 +66,16 @@ fn a_reset_that_is_tried_again_in_the_same_instant_is_no_violation() {
     };
     assert_eq!(check(&history(5_328_154_443_470_947_218, size)), []);
 }
+
+#[test]
+fn a_change_that_is_answered_when_its_id_is_reset_is_no_violation() {
+    let size = Size {
+        processes: 1,
+        ids: 3,
+        steps: 438,
+        fault_in: 37,
+        kill_in: 83,
+        resets: true,
+    };
+    assert_eq!(check(&history(12_549_083_810_826_349_578, size)), []);
+}
