@@ -131,8 +131,7 @@ impl<C: Connector> Connections<C> {
             set_up(&*connector, &component, auto_initialize)
                 .await
                 .map_err(look_again)?;
-            let deadline = writers.deadline();
-            let lease = writers.take(deadline).await.map_err(look_again)?;
+            let lease = writers.take(writers.wait()).await.map_err(look_again)?;
             lease.give_back();
             Ok(())
         })
@@ -475,16 +474,16 @@ struct Call<C: Connector> {
 
 impl<C: Connector> Call<C> {
     async fn seat(&self) -> Result<Lease<C>, Fault> {
-        self.seats.take(self.seats.deadline()).await
+        self.seats.take(self.seats.wait()).await
     }
 
     /// Returns a writer, with the turn of code of the application.
     async fn writer(&self) -> Result<(Lease<C>, Option<OwnedSemaphorePermit>), Fault> {
-        let deadline = self.seats.deadline();
+        let wait = self.seats.wait();
         let turn = match &self.visit {
             None => None,
             Some((_, visits)) => {
-                let turn = timeout_at(deadline, Arc::clone(visits).acquire_owned()).await;
+                let turn = timeout_at(wait.until, Arc::clone(visits).acquire_owned()).await;
                 let turn = turn.map_err(|_| {
                     let advice = self.connector.patience().1;
                     let message = format!(
@@ -496,7 +495,7 @@ impl<C: Connector> Call<C> {
                 Some(turn.expect("the semaphore is never closed"))
             }
         };
-        Ok((self.seats.take(deadline).await?, turn))
+        Ok((self.seats.take(wait).await?, turn))
     }
 
     async fn transaction<I, T>(

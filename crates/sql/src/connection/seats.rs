@@ -39,6 +39,16 @@ pub(super) struct Lease<C: Connector> {
     home: Arc<Seats<C>>,
 }
 
+/// The wait of a call for a seat.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wait {
+    /// The time until which the call waits.
+    pub(super) until: Instant,
+    /// The number of seats that had been given back when the wait began. Code of the application may have waited for its
+    /// turn almost as long as it may: the little time that is left for a seat says nothing of the database.
+    served: u64,
+}
+
 impl<C: Connector> Seats<C> {
     pub(super) fn new(role: Role, number: usize, connector: Arc<C>) -> Self {
         Self {
@@ -51,23 +61,26 @@ impl<C: Connector> Seats<C> {
         }
     }
 
-    /// Returns the time until which a call that begins now waits for a seat.
-    pub(super) fn deadline(&self) -> Instant {
-        Instant::now() + self.connector.patience().0
+    /// Begins the wait of a call for a seat, and for whatever it needs before that.
+    pub(super) fn wait(&self) -> Wait {
+        Wait {
+            until: Instant::now() + self.connector.patience().0,
+            served: self.served.load(Ordering::Relaxed),
+        }
     }
 
-    /// Waits for a seat until then.
+    /// Waits for a seat until the wait is over.
     ///
     /// # Errors
-    /// [`Busy`](StorageErrorKind::Busy) if others were served meanwhile; otherwise it is the database that keeps all waiting.
-    pub(super) async fn take(self: &Arc<Self>, deadline: Instant) -> Result<Lease<C>, Fault> {
+    /// [`Busy`](StorageErrorKind::Busy) if others were served since the wait began; otherwise it is the database that keeps
+    /// all waiting.
+    pub(super) async fn take(self: &Arc<Self>, wait: Wait) -> Result<Lease<C>, Fault> {
         let free = Arc::clone(&self.free).acquire_owned();
-        let served = self.served.load(Ordering::Relaxed);
-        let seat = timeout_at(deadline, free)
+        let seat = timeout_at(wait.until, free)
             .await
             .map_err(|_| {
                 let advice = self.connector.patience().1;
-                let kind = match self.served.load(Ordering::Relaxed) == served {
+                let kind = match self.served.load(Ordering::Relaxed) == wait.served {
                     true => StorageErrorKind::Unavailable,
                     false => StorageErrorKind::Busy,
                 };
@@ -98,7 +111,7 @@ impl<C: Connector> Seats<C> {
     pub(super) async fn close(&self) {
         let all = u32::try_from(self.number).unwrap_or(u32::MAX);
         // Without a seat that is still in use the others are closed nevertheless.
-        let seats = timeout_at(self.deadline(), self.free.acquire_many(all)).await;
+        let seats = timeout_at(self.wait().until, self.free.acquire_many(all)).await;
         let idle = std::mem::take(&mut *self.idle());
         for Idle { open, .. } in idle {
             self.connector.close(open, self.role).await;
