@@ -1,11 +1,17 @@
 //! Extensions of durable states by applications, beyond the conformance kit.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use actix_persistence_sql_tests::Tables;
 use actix_persistence_sql_tests::states::extensions;
 use actix_persistence_sqlite::SqlitePlugin;
-use actix_persistence_storage_api::{Origin, Plugin, Section, StateExtensions};
+use actix_persistence_storage_api::{
+    Origin, Payload, Plugin, Section, SessionWork, StateExtensions, StateUpdate, StorageErrorKind,
+};
+use tokio::sync::Semaphore;
 
-use crate::place::Place;
+use crate::place::{Place, id};
 
 actix_persistence_sql_tests::test_extensions!(Place::new());
 
@@ -151,4 +157,54 @@ async fn code_of_the_application_is_told_what_its_rules_refuse() {
     let place = Place::new();
     let key = "things.name";
     extensions::code_of_the_application_is_told_what_its_rules_refuse(&place, key).await;
+}
+
+/// Lets all that can go on without the database do so; for a runtime of one thread.
+async fn settle() {
+    for _ in 0..1_000 {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// A transaction of the application gets its turn when little of its time is left, and a write that was in line before it
+/// has the one connection for longer than that.
+#[tokio::test]
+async fn time_in_a_queue_of_the_application_is_no_trouble_of_the_store() {
+    let place = Place::new();
+    // A call waits for five seconds, the least there is.
+    let section = place.section().with("busy-timeout", "1s");
+    let section = section.with("handler-timeout", "4900ms");
+    let plugin = SqlitePlugin::new();
+    let states = plugin.state_store(&section, &StateExtensions::default());
+    let states = states.unwrap();
+    states.initialize().await.unwrap();
+    let many = "CREATE TABLE many AS WITH RECURSIVE n (a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n WHERE a < 700) SELECT a FROM n";
+    place.run(many).await;
+    let slow = "CREATE TRIGGER slow AFTER INSERT ON durable_state BEGIN SELECT COUNT(*) FROM many a, many b, many c; END";
+    place.run(slow).await;
+    let begun = Arc::new(Semaphore::new(0));
+    let transact = |held: Duration| {
+        let (states, begun) = (Arc::clone(&states), Arc::clone(&begun));
+        let work = SessionWork::new(move |_| {
+            Box::pin(async move {
+                begun.add_permits(1);
+                tokio::time::sleep(held).await;
+                Ok(())
+            })
+        });
+        tokio::spawn(async move { states.sql().unwrap().transact(work).await })
+    };
+    let first = transact(Duration::from_secs(4));
+    begun.acquire().await.unwrap().forget();
+    let update = StateUpdate::new(id("slow"), 1, Payload::new(1, "m", "1"));
+    let plain = tokio::spawn({
+        let states = Arc::clone(&states);
+        async move { states.upsert(update).await }
+    });
+    settle().await;
+    let second = transact(Duration::ZERO);
+    first.await.unwrap().unwrap();
+    let error = second.await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), StorageErrorKind::Busy, "{error:?}");
+    plain.await.unwrap().unwrap();
 }
