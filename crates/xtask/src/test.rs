@@ -1,6 +1,7 @@
 //! `cargo xtask test`: builds every test, runs the programs, two at the same time, and counts.
 
 mod doctests;
+mod failures;
 mod job;
 mod lanes;
 pub(crate) mod program;

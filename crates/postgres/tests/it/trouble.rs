@@ -100,10 +100,12 @@ async fn a_session_that_the_server_ends_leaves_the_outcome_unknown() {
 async fn a_reply_that_is_lost_leaves_the_outcome_unknown_and_the_event_stored() {
     let place = Place::new().await;
     let (proxy, section) = network(&place);
-    let section = section.with("statement-timeout", "300ms");
-    let journal = place.new_journal(section.with("lock-timeout", "200ms"));
+    let section = section
+        .with("statement-timeout", "300ms")
+        .with("lock-timeout", "200ms");
+    let journal = place.new_journal(section.with("writers", 1));
     journal.initialize().await.unwrap();
-    // Once, so that the next write needs no reply before it is done: it is prepared.
+    // Once, on the only connection, so that the next write needs no reply before it is done: it is prepared.
     store(&*journal, &id("b"), 1).await;
     let (a, writer) = (id("a"), WriterId::random());
     let epoch = journal.recover(&a, writer).await.unwrap().epoch;

@@ -2,24 +2,36 @@
 
 use std::process::ExitStatus;
 
+use super::failures::Failures;
 use super::report::Run;
 use super::tally::Tally;
 
 /// Takes the output of `cargo test --doc` apart: a heading for each crate, then one closing line or two.
 #[derive(Default)]
 pub(crate) struct Doctests {
-    crates: Vec<(String, Option<Tally>)>,
+    crates: Vec<Crate>,
+}
+
+struct Crate {
+    name: String,
+    tally: Option<Tally>,
+    failures: Failures,
 }
 
 impl Doctests {
     /// Takes in one line of the output.
     pub(crate) fn hear(&mut self, line: &str) {
         if let Some(name) = line.trim_start().strip_prefix("Doc-tests ") {
-            self.crates.push((name.trim().to_owned(), None));
-        } else if let Some(tally) = Tally::of_line(line)
-            && let Some((_, sum)) = self.crates.last_mut()
-        {
-            sum.get_or_insert_default().add(tally);
+            self.crates.push(Crate {
+                name: name.trim().to_owned(),
+                tally: None,
+                failures: Failures::default(),
+            });
+        } else if let Some(last) = self.crates.last_mut() {
+            last.failures.hear(line);
+            if let Some(tally) = Tally::of_line(line) {
+                last.tally.get_or_insert_default().add(tally);
+            }
         }
     }
 
@@ -28,7 +40,7 @@ impl Doctests {
         let mut runs: Vec<Run> = self
             .crates
             .into_iter()
-            .map(|(name, tally)| Run::counted(format!("doctests of {name}"), tally))
+            .map(|of| Run::counted(format!("doctests of {}", of.name), of.tally, of.failures))
             .collect();
         if !status.success() && runs.iter().all(Run::passed) {
             runs.push(Run::broken("doctests", format!("ended with {status}")));

@@ -6,6 +6,7 @@ use cargo_metadata::Package;
 
 use super::Options;
 use super::doctests::Doctests;
+use super::failures::Failures;
 use super::program::{self, TestProgram};
 use super::report::Run;
 use super::tally::Tally;
@@ -27,6 +28,7 @@ enum Count {
         kit_of: Option<String>,
         /// A kit that tests kits writes closing lines of its own; the last one is the runner's.
         tally: Option<Tally>,
+        failures: Failures,
     },
     Doctests(Doctests),
 }
@@ -44,6 +46,7 @@ impl Job {
             count: Count::Program {
                 kit_of,
                 tally: None,
+                failures: Failures::default(),
             },
         }
     }
@@ -80,7 +83,12 @@ impl Job {
     /// Takes in one line of the output.
     pub(crate) fn hear(&mut self, line: &str) {
         match &mut self.count {
-            Count::Program { tally, .. } => *tally = Tally::of_line(line).or(*tally),
+            Count::Program {
+                tally, failures, ..
+            } => {
+                *tally = Tally::of_line(line).or(*tally);
+                failures.hear(line);
+            }
             Count::Doctests(count) => count.hear(line),
         }
     }
@@ -88,8 +96,12 @@ impl Job {
     /// Returns what is reported of it, and the outcome in a few words.
     pub(crate) fn end(self, status: ExitStatus) -> (Vec<Run>, String) {
         match self.count {
-            Count::Program { kit_of, tally } => {
-                let run = Run::new(self.name, kit_of.as_deref(), tally, status);
+            Count::Program {
+                kit_of,
+                tally,
+                failures,
+            } => {
+                let run = Run::new(self.name, kit_of.as_deref(), tally, failures, status);
                 let verdict = run.verdict();
                 (vec![run], verdict)
             }

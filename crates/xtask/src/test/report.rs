@@ -3,6 +3,7 @@
 use std::fmt;
 use std::process::ExitStatus;
 
+use super::failures::Failures;
 use super::tally::Tally;
 
 /// A test program, or the doctests of one crate, after it has run.
@@ -13,17 +14,19 @@ pub(crate) struct Run {
     tally: Tally,
     /// The failure beyond failed tests.
     fault: Option<String>,
+    failures: Failures,
 }
 
 impl Run {
-    /// Makes a program that ended with `status` after it had written these counts, if any.
+    /// Makes a program that ended with `status` after it had written these counts, if any, and these failures.
     pub(crate) fn new(
         name: String,
         kit_of: Option<&str>,
         tally: Option<Tally>,
+        failures: Failures,
         status: ExitStatus,
     ) -> Self {
-        let mut run = Self::counted(name, tally);
+        let mut run = Self::counted(name, tally, failures);
         run.kit_of = kit_of.map(str::to_owned);
         match tally {
             None => run.fault = Some(format!("ended with {status} before its closing line")),
@@ -35,13 +38,14 @@ impl Run {
         run
     }
 
-    /// A run known by its counts alone; without counts it has failed.
-    pub(crate) fn counted(name: String, tally: Option<Tally>) -> Self {
+    /// Makes a run known by its counts and failures alone; without counts it has failed.
+    pub(crate) fn counted(name: String, tally: Option<Tally>, failures: Failures) -> Self {
         let mut run = Self {
             name,
             kit_of: None,
             tally: tally.unwrap_or_default(),
             fault: None,
+            failures,
         };
         if tally.is_none() {
             run.fail("ended before its closing line".to_owned());
@@ -51,7 +55,7 @@ impl Run {
 
     /// Returns a run that failed as a whole.
     pub(crate) fn broken(name: impl Into<String>, fault: impl Into<String>) -> Self {
-        let mut run = Self::counted(name.into(), Some(Tally::default()));
+        let mut run = Self::counted(name.into(), Some(Tally::default()), Failures::default());
         run.fail(fault.into());
         run
     }
@@ -77,7 +81,7 @@ impl Run {
     }
 }
 
-/// The report of all runs; shown as what failed, a line for each conformance kit, and the closing line.
+/// The report of all runs; shown as what failed and why, a line for each conformance kit, and the closing line.
 #[derive(Default)]
 pub(crate) struct Report {
     runs: Vec<Run>,
@@ -113,6 +117,12 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for run in self.runs.iter().filter(|run| !run.passed()) {
             writeln!(f, "{}: {}", run.name, run.verdict())?;
+            for (test, lines) in run.failures.tests() {
+                writeln!(f, "  {test}")?;
+                for line in lines {
+                    writeln!(f, "    {line}")?;
+                }
+            }
         }
         for run in &self.runs {
             if let Some(kit_of) = &run.kit_of {
@@ -154,8 +164,21 @@ mod tests {
             name.to_owned(),
             kit_of,
             tally,
+            Failures::default(),
             ExitStatus::from_raw(raw_status),
         )
+    }
+
+    #[test]
+    fn each_failed_test_is_named_with_its_last_lines() {
+        let mut failures = Failures::default();
+        let output = "failures:\n\n---- m::b stdout ----\nno\n\nfailures:\n    m::b\n";
+        output.lines().for_each(|line| failures.hear(line));
+        let run = Run::counted("x tests/it".to_owned(), tally(3, 1, 0), failures);
+        assert_eq!(
+            report([run]).to_string(),
+            "x tests/it: FAILED: 1 test\n  m::b\n    no\n3 passed, 1 failed\n"
+        );
     }
 
     #[test]

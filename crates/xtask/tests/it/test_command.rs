@@ -64,11 +64,16 @@ fn a_failed_test_is_a_failure() {
     );
     let outcome = fixture.run(&["test"]);
     assert!(!outcome.success);
-    assert_eq!(
-        outcome.end_from("alpha unit"),
-        "alpha unit tests: FAILED: 1 test\n\
-         tck alpha: 2 passed, 0 failed\n\
-         2 passed, 1 failed, 1 skipped\n"
+    let end = outcome.end_from("alpha unit");
+    let message = "crates/alpha/src/lib.rs:2:14:\n    assertion failed: false\n";
+    assert!(
+        end.starts_with("alpha unit tests: FAILED: 1 test\n  fails\n    thread 'fails'"),
+        "{end}"
+    );
+    assert!(end.contains(message), "{end}");
+    assert!(
+        end.ends_with("tck alpha: 2 passed, 0 failed\n2 passed, 1 failed, 1 skipped\n"),
+        "{end}"
     );
 }
 
