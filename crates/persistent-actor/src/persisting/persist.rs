@@ -24,7 +24,8 @@ use crate::{PersistError, PersistentActor, PersistentContext};
 /// stored and handled, or with the [`PersistError`] that says that they were rejected. A future of the context ends
 /// with an actor that fails, and the asker finds the channel closed; [`reply`](Self::reply) says more.
 ///
-/// `N` is what it was made with, [`OneEvent`], [`ManyEvents`] or [`NoEvent`], and decides what [`then`](Self::then) takes.
+/// `N` is what it was made with, [`OneEvent`], [`ManyEvents`] or [`NoEvent`], and decides which handlers it takes:
+/// [`then`](Persist::then) runs once, [`for_each_event`](Persist::for_each_event) for each event.
 ///
 /// An answer before anything is stored does not compile where the lint is denied, and warns elsewhere:
 ///
@@ -58,12 +59,13 @@ pub struct Persist<A: PersistentActor, N = OneEvent> {
 #[derive(Debug)]
 pub enum OneEvent {}
 
-/// The kind of a [`Persist`] that was made with any number of events: [`then`](Persist::then) runs for each.
+/// The kind of a [`Persist`] that was made with any number of events:
+/// [`for_each_event`](Persist::for_each_event) runs for each.
 #[derive(Debug)]
 pub enum ManyEvents {}
 
 /// The kind of a [`Persist`] that has no event to handle: of a delete, a deferred call, or after
-/// [`on_complete`](Persist::on_complete). It has no `then`.
+/// [`on_complete`](Persist::on_complete). It takes no handler of events.
 ///
 /// ```compile_fail,E0599
 /// # use actix_persistence_persistent_actor::{DurableState, PersistentContext};
@@ -96,7 +98,7 @@ impl<A: PersistentActor> Persist<A, ManyEvents> {
     /// Runs `handler` for each event, in order, once it is stored and [`on_event`](PersistentActor::on_event) has
     /// applied it. Handlers may persist; such events are handled after all those before them. Of several handlers
     /// the first attached runs first.
-    pub fn then(
+    pub fn for_each_event(
         self,
         handler: impl FnMut(&mut A, &A::Event, &mut PersistentContext<A>) + 'static,
     ) -> Self {
@@ -125,7 +127,7 @@ impl<A: PersistentActor, N: 'static> Persist<A, N> {
     /// Runs `completion` once, after the last event was handled, even if there were no events, in the same order.
     /// Not run when the events were rejected or have failed.
     ///
-    /// Handlers attached to the value it returns come after it, so that has no [`then`](Persist::then) any more.
+    /// Handlers attached to the value it returns come after it, so that takes no more handlers of events.
     pub fn on_complete(
         self,
         completion: impl FnOnce(&mut A, &mut PersistentContext<A>) + 'static,

@@ -258,7 +258,7 @@ fn persist_all_async_is_one_atomic_write_that_holds_back_nothing() {
         tally
             .send(Run::new(|_, ctx| {
                 ctx.persist_all_async([added(1), added(2)])
-                    .then(|tally, event, _| tally.log.add(format!("handler {}", event.n)))
+                    .for_each_event(|tally, event, _| tally.log.add(format!("handler {}", event.n)))
                     .on_complete(|tally, _| tally.log.add("completed"))
                     .detach();
                 ctx.persist_all_async([])

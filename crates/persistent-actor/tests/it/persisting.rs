@@ -117,8 +117,8 @@ fn all_handlers_of_a_call_run_for_each_event_in_the_order_attached() {
         tally
             .send(Run::new(|_, ctx| {
                 ctx.persist_all([added(1), added(2)])
-                    .then(|tally, event, _| tally.log.add(format!("first {}", event.n)))
-                    .then(|tally, event, _| tally.log.add(format!("second {}", event.n)))
+                    .for_each_event(|tally, event, _| tally.log.add(format!("first {}", event.n)))
+                    .for_each_event(|tally, event, _| tally.log.add(format!("second {}", event.n)))
                     .on_complete(|tally, _| tally.log.add("third"))
                     .on_complete(|tally, _| tally.log.add("fourth"))
                     .detach();
@@ -279,7 +279,7 @@ fn everything_persisted_before_the_recovery_is_rejected_in_order() {
             ctx.persist_all([added(2), added(3)]).detach();
             ctx.persist_async(added(4)).detach();
             ctx.persist_all_async([added(5)])
-                .then(|hasty, _, _| hasty.0.add("handler"))
+                .for_each_event(|hasty, _, _| hasty.0.add("handler"))
                 .detach();
             ctx.defer(|hasty, _| hasty.0.add("deferred")).detach();
             ctx.defer_async(|hasty, ctx| {

@@ -97,7 +97,7 @@ fn an_ask_is_answered_once_whoever_comes_first() {
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         let ask = Ask::new(|_, ctx| {
             ctx.persist_all([added(1), added(2)])
-                .then(|tally, event, ctx| {
+                .for_each_event(|tally, event, ctx| {
                     let taken = answer(ctx, event.n).is_ok();
                     tally.log.add(format!("handler {} {taken}", event.n));
                 })

@@ -236,7 +236,7 @@ impl Handler<AddAll> for Tally {
 
     fn handle(&mut self, add: AddAll, ctx: &mut Self::Context) -> Reply<AddAll> {
         ctx.persist_all(add.0.into_iter().map(added))
-            .then(|tally, event, _| tally.log.add(format!("handler {}", event.n)))
+            .for_each_event(|tally, event, _| tally.log.add(format!("handler {}", event.n)))
             .reply(|tally| {
                 tally.log.add("completed");
                 Ok(tally.sum)

@@ -17,9 +17,10 @@ const TYPES: [&str; 4] = [
 /// The traits of actix that add calls to the context.
 const TRAITS: [&str; 2] = [" ActorContext for ", " AsyncContext<A> for "];
 /// The calls that do not compile for a state, or have nothing to be called with there.
-const NOT_OF_STATES: [&str; 7] = [
+const NOT_OF_STATES: [&str; 8] = [
     "persist_all",
     "persist_all_async",
+    "for_each_event",
     "save_snapshot",
     "delete_snapshot",
     "delete_snapshots",

@@ -95,7 +95,7 @@ impl Handler<Land> for Log {
     // ANCHOR: all
     fn handle(&mut self, land: Land, ctx: &mut Self::Context) -> Reply<Land> {
         ctx.persist_all(land.ports.into_iter().map(noted))
-            .then(|_, event, _| println!("{}", event.line))
+            .for_each_event(|_, event, _| println!("{}", event.line))
             .on_complete(|log, _| println!("all of them, {} lines now", log.lines))
             .reply(|log| Ok(log.lines))
     }

@@ -52,7 +52,7 @@ impl Visitor for OfEvents {
         vec![
             persisting("persist_all", |_, ctx| {
                 ctx.persist_all([added(AWAITED), added(8)])
-                    .then(|_, _, _| ())
+                    .for_each_event(|_, _, _| ())
                     .detach();
                 ctx.persist_all([]).detach();
             }),

@@ -246,10 +246,13 @@ impl Player {
                 .persist_async(events.remove(0))
                 .then(handler)
                 .on_complete(completed),
-            (true, _) => ctx.persist_all(events).then(handler).on_complete(completed),
+            (true, _) => ctx
+                .persist_all(events)
+                .for_each_event(handler)
+                .on_complete(completed),
             (false, _) => ctx
                 .persist_all_async(events)
-                .then(handler)
+                .for_each_event(handler)
                 .on_complete(completed),
         }
     }
