@@ -32,7 +32,7 @@ impl Dispatcher {
         let lanes = settings.lanes.unwrap_or(capabilities.lanes).max(1);
         let name = format!("journal {:?}", settings.plugin_id);
         Self {
-            gate: Gate::new(name, settings.stash_capacity),
+            gate: Gate::new(name, settings.max_held_requests),
             lanes: (0..lanes)
                 .map(|_| Lane::start(calls.clone(), capabilities))
                 .collect(),

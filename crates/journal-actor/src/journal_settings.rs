@@ -36,7 +36,7 @@ pub struct JournalSettings {
     /// The number of actors that may recover at the same time; 0 counts as 1.
     pub max_concurrent_recoveries: usize,
     /// The number of requests that are held until the journal is initialised.
-    pub stash_capacity: usize,
+    pub max_held_requests: usize,
     /// The number of writing calls that run at the same time; `None` for the number that the journal declares, 0 counts
     /// as 1.
     pub lanes: Option<usize>,
@@ -56,7 +56,7 @@ impl JournalSettings {
             recovery_event_timeout: Duration::from_secs(30),
             recovery_permit_timeout: Duration::from_secs(120),
             max_concurrent_recoveries: 50,
-            stash_capacity: 10_000,
+            max_held_requests: 10_000,
             lanes: None,
             replay_filter: ReplayFilterSettings::default(),
         }

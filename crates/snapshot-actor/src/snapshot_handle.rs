@@ -56,7 +56,7 @@ impl SnapshotHandle {
             writes: "saves",
             circuit_breaker: settings.circuit_breaker.clone(),
             initialize_timeout: settings.initialize_timeout,
-            stash_capacity: settings.stash_capacity,
+            max_held_requests: settings.max_held_requests,
             max_concurrent_calls: settings.max_concurrent_calls,
         };
         Self {

@@ -25,7 +25,7 @@ pub struct SnapshotSettings {
     /// load is.
     pub save_timeout: Duration,
     /// The number of requests that are held until the store is initialised.
-    pub stash_capacity: usize,
+    pub max_held_requests: usize,
     /// The number of calls that run at the same time, each for another id; 0 counts as 1.
     pub max_concurrent_calls: usize,
     /// True if recoveries pass over a snapshot that cannot be used, unless their actor decides; the recovery
@@ -43,7 +43,7 @@ impl SnapshotSettings {
             initialize_timeout: Duration::from_secs(30),
             load_timeout: Duration::from_secs(30),
             save_timeout: Duration::from_secs(60),
-            stash_capacity: 10_000,
+            max_held_requests: 10_000,
             max_concurrent_calls: 16,
             snapshot_is_optional: false,
         }

@@ -62,7 +62,7 @@ impl StateHandle {
             writes: "writes",
             circuit_breaker: settings.circuit_breaker.clone(),
             initialize_timeout: settings.initialize_timeout,
-            stash_capacity: settings.stash_capacity,
+            max_held_requests: settings.max_held_requests,
             max_concurrent_calls: settings.max_concurrent_calls,
         };
         let permits = RecoveryPermits::new(

@@ -31,7 +31,7 @@ pub struct StateSettings {
     /// The number of actors that may recover at the same time; 0 counts as 1.
     pub max_concurrent_recoveries: usize,
     /// The number of requests that are held until the store is initialised.
-    pub stash_capacity: usize,
+    pub max_held_requests: usize,
     /// The number of calls that run at the same time, each for another id; 0 counts as 1.
     ///
     /// Changes that share calls are not counted. Each other call is a transaction of its own: more of them than the store has
@@ -51,7 +51,7 @@ impl StateSettings {
             write_timeout: Duration::from_secs(30),
             recovery_permit_timeout: Duration::from_secs(120),
             max_concurrent_recoveries: 50,
-            stash_capacity: 10_000,
+            max_held_requests: 10_000,
             max_concurrent_calls: 16,
         }
     }

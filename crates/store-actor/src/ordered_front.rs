@@ -46,7 +46,7 @@ pub struct OrderedFrontSettings {
     /// The time for which requests are held while initialising keeps failing.
     pub initialize_timeout: Duration,
     /// The number of requests that are held until the store is initialised.
-    pub stash_capacity: usize,
+    pub max_held_requests: usize,
     /// The number of calls that run at the same time, each for another id; 0 counts as 1.
     pub max_concurrent_calls: usize,
 }

@@ -126,10 +126,10 @@ fn what_waiting_cannot_cure_is_answered_at_once() {
 }
 
 #[test]
-fn no_more_requests_are_held_than_the_stash_takes() {
+fn no_more_requests_are_held_than_the_setting_allows() {
     on_paused_clock(async {
         let mut few = settings();
-        few.stash_capacity = 2;
+        few.max_held_requests = 2;
         let mut fixture = Fixture::starting(few, JournalCapabilities::default());
         let held = [fixture.write("a"), fixture.write("b")];
         let error = failure(now(fixture.write("c")).await);

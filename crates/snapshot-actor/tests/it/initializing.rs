@@ -74,10 +74,10 @@ fn what_waiting_cannot_cure_is_answered_at_once() {
 }
 
 #[test]
-fn no_more_requests_are_held_than_the_stash_takes() {
+fn no_more_requests_are_held_than_the_setting_allows() {
     on_paused_clock(async {
         let mut few = settings();
-        few.stash_capacity = 1;
+        few.max_held_requests = 1;
         let mut fixture = Fixture::starting(few);
         let held = fixture.save("a", 1);
         let refused = now(fixture.save("b", 1)).await.unwrap_err();

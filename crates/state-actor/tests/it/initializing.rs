@@ -44,10 +44,10 @@ fn what_waiting_cannot_cure_is_answered_at_once_with_its_cause() {
 }
 
 #[test]
-fn no_more_requests_are_held_than_the_stash_takes() {
+fn no_more_requests_are_held_than_the_setting_allows() {
     on_paused_clock(async {
         let mut few = settings();
-        few.stash_capacity = 1;
+        few.max_held_requests = 1;
         let mut fixture = Fixture::starting(few);
         let held = fixture.upsert("a", 1);
         let refused = now(fixture.get("b")).await.unwrap_err();

@@ -32,7 +32,7 @@ impl Dispatcher {
     ) -> Self {
         let calls = Arc::new(calls);
         Self {
-            gate: Gate::new(settings.store, settings.stash_capacity),
+            gate: Gate::new(settings.store, settings.max_held_requests),
             queues: IdQueues::new(calls.clone()),
             calls,
             initialize,
