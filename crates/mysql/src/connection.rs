@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use actix_persistence_sql::{Connector, Fault, InvalidOption, Role, ServerPlace};
+use actix_persistence_sql::{Connector, Fault, InvalidOption, Role, ServerEndpoint};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Connection, MySqlConnection};
 use tokio::time::timeout;
@@ -24,7 +24,7 @@ const STALE: Duration = Duration::from_secs(60);
 /// Opens connections to one database.
 #[derive(Clone, Debug)]
 pub struct MysqlConnector {
-    place: ServerPlace,
+    endpoint: ServerEndpoint,
     options: MysqlOptions,
     /// True if it was logged that the server shows commits early.
     warned: Arc<AtomicBool>,
@@ -33,14 +33,14 @@ pub struct MysqlConnector {
 impl MysqlConnector {
     pub(crate) fn new(options: &MysqlOptions) -> Result<Self, InvalidOption> {
         Ok(Self {
-            place: options.server.place(&KIND)?,
+            endpoint: options.server.endpoint(&KIND)?,
             options: options.clone(),
             warned: Arc::default(),
         })
     }
 
     async fn connect(&self, role: Role) -> Result<OpenSession, Fault> {
-        let opened = opening::open(&self.place, &self.options, role, &self.warned);
+        let opened = opening::open(&self.endpoint, &self.options, role, &self.warned);
         let (connection, id) = opened.await?;
         Ok(OpenSession { connection, id })
     }
@@ -54,7 +54,7 @@ pub struct OpenSession {
 }
 
 impl Connector for MysqlConnector {
-    const PATIENCE_KEY: &'static str = "acquire-timeout";
+    const ACQUIRE_TIMEOUT_KEY: &'static str = "acquire-timeout";
 
     type Dialect = Mysql;
     type Open = OpenSession;
@@ -117,15 +117,15 @@ impl Connector for MysqlConnector {
         matches!(ended, Ok(Ok(())))
     }
 
-    fn seats(&self, role: Role) -> usize {
-        self.options.server.seats(role)
+    fn max_connections(&self, role: Role) -> usize {
+        self.options.server.max_connections(role)
     }
 
-    fn seats_of_application(&self) -> usize {
-        self.options.server.seats(Role::Writer)
+    fn max_application_connections(&self) -> usize {
+        self.options.server.max_connections(Role::Writer)
     }
 
-    fn patience(&self) -> (Duration, &'static str) {
+    fn acquire_timeout(&self) -> (Duration, &'static str) {
         (
             self.options.server.acquire_timeout,
             "see what keeps the server busy, or raise 'writers', 'read-connections' or 'acquire-timeout'",
@@ -136,11 +136,11 @@ impl Connector for MysqlConnector {
         Some(self.options.server.client_timeout())
     }
 
-    fn place(&self) -> String {
-        self.place.to_string()
+    fn endpoint(&self) -> String {
+        self.endpoint.to_string()
     }
 
-    fn difference(&self, other: &Self) -> Option<&'static str> {
+    fn conflicting_option(&self, other: &Self) -> Option<&'static str> {
         let (one, two) = (&self.options, &other.options);
         let limits = |options: &MysqlOptions| {
             let store = &options.store;
@@ -150,9 +150,9 @@ impl Connector for MysqlConnector {
                 ("max-state-bytes", store.max_state_bytes),
             ]
         };
-        self.place
-            .difference(&other.place)
-            .or_else(|| one.server.difference(&two.server))
+        self.endpoint
+            .conflicting_option(&other.endpoint)
+            .or_else(|| one.server.conflicting_option(&two.server))
             .or_else(|| (one.durability != two.durability).then_some("durability"))
             .or_else(|| {
                 let mut limits = limits(one).into_iter().zip(limits(two));

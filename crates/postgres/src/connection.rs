@@ -4,7 +4,7 @@ mod opening;
 
 use std::time::Duration;
 
-use actix_persistence_sql::{ConnectionOf, Connector, Fault, Role, ServerPlace, Tls, TlsMode};
+use actix_persistence_sql::{ConnectionOf, Connector, Fault, Role, ServerEndpoint, Tls, TlsMode};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use sqlx::{ConnectOptions, Connection, PgConnection};
@@ -21,7 +21,7 @@ const FRESH: Duration = Duration::from_secs(1);
 /// Opens connections to one database.
 #[derive(Clone, Debug)]
 pub struct PostgresConnector {
-    place: Place,
+    endpoint: Endpoint,
     options: PostgresOptions,
 }
 
@@ -33,27 +33,27 @@ pub struct OpenSession {
 }
 
 #[derive(Clone, Debug)]
-enum Place {
-    Server(ServerPlace),
+enum Endpoint {
+    Server(ServerEndpoint),
     Pool(NamedPool),
 }
 
 impl PostgresConnector {
     pub(crate) fn new(options: &PostgresOptions) -> Result<Self, InvalidOption> {
-        let place = match options.pool() {
-            Some(pool) => Place::Pool(pool.clone()),
-            None => Place::Server(options.server.place(&KIND)?),
+        let endpoint = match options.pool() {
+            Some(pool) => Endpoint::Pool(pool.clone()),
+            None => Endpoint::Server(options.server.endpoint(&KIND)?),
         };
         Ok(Self {
-            place,
+            endpoint,
             options: options.clone(),
         })
     }
 
     async fn connect_options(&self) -> Result<PgConnectOptions, Fault> {
-        let options = match &self.place {
-            Place::Server(place) => server_options(place).await?,
-            Place::Pool(pool) => PgConnectOptions::clone(&pool.connect_options()),
+        let options = match &self.endpoint {
+            Endpoint::Server(endpoint) => server_options(endpoint).await?,
+            Endpoint::Pool(pool) => PgConnectOptions::clone(&pool.connect_options()),
         };
         Ok(options.disable_statement_logging())
     }
@@ -69,7 +69,7 @@ impl PostgresConnector {
 }
 
 impl Connector for PostgresConnector {
-    const PATIENCE_KEY: &'static str = "acquire-timeout";
+    const ACQUIRE_TIMEOUT_KEY: &'static str = "acquire-timeout";
 
     type Dialect = Postgres;
     type Open = OpenSession;
@@ -109,12 +109,12 @@ impl Connector for PostgresConnector {
         Ok(())
     }
 
-    fn seats(&self, role: Role) -> usize {
-        self.options.server.seats(role)
+    fn max_connections(&self, role: Role) -> usize {
+        self.options.server.max_connections(role)
     }
 
-    fn seats_of_application(&self) -> usize {
-        self.options.server.seats(Role::Writer)
+    fn max_application_connections(&self) -> usize {
+        self.options.server.max_connections(Role::Writer)
     }
 
     fn commit_after_application(&self) -> &'static str {
@@ -140,7 +140,7 @@ impl Connector for PostgresConnector {
         matches!(ended, Ok(Ok(())))
     }
 
-    fn patience(&self) -> (Duration, &'static str) {
+    fn acquire_timeout(&self) -> (Duration, &'static str) {
         (
             self.options.server.acquire_timeout,
             "see what keeps the server busy, or raise 'writers', 'read-connections' or 'acquire-timeout'",
@@ -151,40 +151,44 @@ impl Connector for PostgresConnector {
         Some(self.options.server.client_timeout())
     }
 
-    fn place(&self) -> String {
-        match &self.place {
-            Place::Server(place) => place.to_string(),
-            Place::Pool(pool) => pool.to_string(),
+    fn endpoint(&self) -> String {
+        match &self.endpoint {
+            Endpoint::Server(endpoint) => endpoint.to_string(),
+            Endpoint::Pool(pool) => pool.to_string(),
         }
     }
 
-    fn difference(&self, other: &Self) -> Option<&'static str> {
-        let of_place = match (&self.place, &other.place) {
-            (Place::Server(one), Place::Server(other)) => one.difference(other),
+    fn conflicting_option(&self, other: &Self) -> Option<&'static str> {
+        let of_endpoint = match (&self.endpoint, &other.endpoint) {
+            (Endpoint::Server(one), Endpoint::Server(other)) => one.conflicting_option(other),
             _ => None,
         };
         let differs = self.options.synchronous_commit != other.options.synchronous_commit;
-        of_place
-            .or_else(|| self.options.server.difference(&other.options.server))
+        of_endpoint
+            .or_else(|| {
+                self.options
+                    .server
+                    .conflicting_option(&other.options.server)
+            })
             .or_else(|| differs.then_some("synchronous-commit"))
     }
 }
 
 /// Returns the options of the driver; sets everything that it would else take from the environment.
-async fn server_options(place: &ServerPlace) -> Result<PgConnectOptions, Fault> {
-    let password = place.password.read().await?;
+async fn server_options(endpoint: &ServerEndpoint) -> Result<PgConnectOptions, Fault> {
+    let password = endpoint.password.read().await?;
     let options = PgConnectOptions::new_without_pgpass()
-        .host(&place.host)
-        .port(place.port)
-        .database(&place.database)
-        .username(&place.user)
+        .host(&endpoint.host)
+        .port(endpoint.port)
+        .database(&endpoint.database)
+        .username(&endpoint.user)
         .password(password.expose())
         .application_name("actix-persistence");
-    let options = match &place.socket {
+    let options = match &endpoint.socket {
         Some(socket) => options.socket(socket),
         None => options,
     };
-    with_tls(options, &place.tls).await
+    with_tls(options, &endpoint.tls).await
 }
 
 async fn with_tls(options: PgConnectOptions, tls: &Tls) -> Result<PgConnectOptions, Fault> {

@@ -77,17 +77,19 @@ impl<C: Connector> Connections<C> {
     /// Returns connections of which none is open yet.
     pub fn new(connector: C) -> Self {
         let connector = Arc::new(connector);
-        let half_of_the_writers = connector.seats(Role::Writer) / 2;
+        let half_of_the_writers = connector.max_connections(Role::Writer) / 2;
         let seats = |role, number| Arc::new(Seats::new(role, number, Arc::clone(&connector)));
-        let writers = seats(Role::Writer, connector.seats(Role::Writer));
-        let visited = match connector.seats_of_application() {
+        let writers = seats(Role::Writer, connector.max_connections(Role::Writer));
+        let visited = match connector.max_application_connections() {
             0 => Arc::clone(&writers),
             number => seats(Role::Writer, number),
         };
         Self {
             snapshot_turns: Semaphore::new(half_of_the_writers.max(1)),
-            visits: Arc::new(Semaphore::new(connector.seats_of_application().max(1))),
-            readers: seats(Role::Reader, connector.seats(Role::Reader)),
+            visits: Arc::new(Semaphore::new(
+                connector.max_application_connections().max(1),
+            )),
+            readers: seats(Role::Reader, connector.max_connections(Role::Reader)),
             writers,
             visited,
             connector,
@@ -448,16 +450,16 @@ impl<C: Connector> Connections<C> {
         call
     }
 
-    /// Returns the error with the place in its message: a plugin id alone does not show a person where to look.
+    /// Returns the error with the endpoint in its message: a plugin id alone does not show a person where to look.
     fn named(&self, error: StorageError) -> StorageError {
-        let place = self.connector.place();
+        let endpoint = self.connector.endpoint();
         match error.message() {
-            Some(message) if message.contains(&place) => error,
+            Some(message) if message.contains(&endpoint) => error,
             Some(message) => {
-                let message = format!("{place}: {message}");
+                let message = format!("{endpoint}: {message}");
                 error.with_message(message)
             }
-            None => error.with_message(place),
+            None => error.with_message(endpoint),
         }
     }
 }
@@ -485,7 +487,7 @@ impl<C: Connector> Call<C> {
             Some((_, visits)) => {
                 let turn = timeout_at(wait.until, Arc::clone(visits).acquire_owned()).await;
                 let turn = turn.map_err(|_| {
-                    let advice = self.connector.patience().1;
+                    let advice = self.connector.acquire_timeout().1;
                     let message = format!(
                         "other change handlers and transactions of the application take all the time; make them faster, \
                          or {advice}"

@@ -79,11 +79,11 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
     }
 
     /// Returns the highest number of connections of a role.
-    fn seats(&self, role: Role) -> usize;
+    fn max_connections(&self, role: Role) -> usize;
 
     /// Returns the number of writing connections beside those, on which code of the application runs, so that it never
     /// delays the writes of the store itself; 0 where only one connection can write.
-    fn seats_of_application(&self) -> usize;
+    fn max_application_connections(&self) -> usize;
 
     /// Ends a transaction in which code of the application has run, as durable as any other.
     fn commit_after_application(&self) -> &'static str {
@@ -105,17 +105,18 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
     fn abandon(&self, open: Self::Open) -> impl Future<Output = bool> + Send;
 
     /// The key of the setting for the time that a call waits for one of them.
-    const PATIENCE_KEY: &'static str;
+    const ACQUIRE_TIMEOUT_KEY: &'static str;
 
     /// Returns the time for which a call waits for a connection, and the setting to change if that was not enough.
-    fn patience(&self) -> (Duration, &'static str);
+    fn acquire_timeout(&self) -> (Duration, &'static str);
 
     /// Returns the longest time of an operation; `None` if the database has its own limit.
     fn time_limit(&self) -> Option<Duration>;
 
-    /// Returns the name of the database, for messages and to distinguish one from another; without secrets.
-    fn place(&self) -> String;
+    /// Returns the address of the database, such as a server with a user and a database, or the path of a file. For
+    /// messages, and to distinguish one from another; without secrets.
+    fn endpoint(&self) -> String;
 
     /// Returns the first key in which stores on one database must agree and these do not.
-    fn difference(&self, other: &Self) -> Option<&'static str>;
+    fn conflicting_option(&self, other: &Self) -> Option<&'static str>;
 }

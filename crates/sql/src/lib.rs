@@ -50,8 +50,8 @@ pub use row::{
 };
 pub use schema::Component;
 pub use server::{
-    MOST_CHANGES, Password, Secret, ServerKind, ServerOptions, ServerPlace, Tls, TlsFiles, TlsMode,
-    percent_decoded,
+    MOST_CHANGES, Password, Secret, ServerEndpoint, ServerKind, ServerOptions, Tls, TlsFiles,
+    TlsMode, percent_decoded,
 };
 pub use session::{refuses_type, transact};
 pub use snapshot_store::SqlSnapshotStore;

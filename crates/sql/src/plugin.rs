@@ -84,8 +84,8 @@ impl<D: Dialect> SqlPlugin<D> {
     ) -> Result<Arc<Connections<D::Connector>>, ConfigErrors> {
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         owners.retain(|_, owner| owner.connections.strong_count() > 0);
-        let place = connector.place();
-        if let Some(owner) = owners.get(&place)
+        let endpoint = connector.endpoint();
+        if let Some(owner) = owners.get(&endpoint)
             && let Some(connections) = owner.connections.upgrade()
         {
             check_same(section, &connector, owner, connections.connector())?;
@@ -96,7 +96,7 @@ impl<D: Dialect> SqlPlugin<D> {
             connections: Arc::downgrade(&connections),
             section: section.path().to_owned(),
         };
-        owners.insert(place, owner);
+        owners.insert(endpoint, owner);
         Ok(connections)
     }
 
@@ -204,14 +204,14 @@ fn check_same<D: Dialect>(
     owner: &Owner<D>,
     other: &D::Connector,
 ) -> Result<(), ConfigErrors> {
-    let Some(key) = connector.difference(other) else {
+    let Some(key) = connector.conflicting_option(other) else {
         return Ok(());
     };
     let message = format!(
         "{} differs from '{}.{key}', but both sections use the database {}; make them equal",
         quoted(section, key),
         owner.section,
-        connector.place(),
+        connector.endpoint(),
     );
     Err(mistake(section, key, message))
 }

@@ -1,9 +1,9 @@
 //! The settings that stores on a database server have, beside those of every store.
 
 mod address;
+mod endpoint;
 mod password;
 mod percent;
-mod place;
 mod tls;
 
 use std::fmt;
@@ -14,9 +14,9 @@ use std::time::Duration;
 use actix_persistence_storage_api::SectionReader;
 
 pub use address::ServerKind;
+pub use endpoint::ServerEndpoint;
 pub use password::{Password, Secret};
 pub use percent::percent_decoded;
-pub use place::ServerPlace;
 pub use tls::{Tls, TlsFiles, TlsMode};
 
 use crate::options::{read_count, within};
@@ -30,7 +30,7 @@ const CONNECTIONS: RangeInclusive<u64> = 1..=64;
 
 /// The address, the account and the time limits of a database server: keys that the plugins of database servers share.
 ///
-/// Every field is a key of the config section, spelt with `-`. The place is given as a `url` or as its parts, never
+/// Every field is a key of the config section, spelt with `-`. The endpoint is given as a `url` or as its parts, never
 /// both; a password may stand in either, but is better kept out of config files, by `password-env` or `password-file`.
 /// No variable of the environment and no file is looked at that is not named here.
 #[derive(Clone, PartialEq, Eq)]
@@ -167,13 +167,13 @@ impl ServerOptions {
 
     /// Returns every setting that cannot be used.
     pub fn mistakes(&self, kind: &ServerKind) -> Vec<InvalidOption> {
-        let mut mistakes = self.mistakes_but_place();
-        mistakes.extend(self.place(kind).err());
+        let mut mistakes = self.mistakes_but_endpoint();
+        mistakes.extend(self.endpoint(kind).err());
         mistakes
     }
 
     /// Returns every setting that cannot be used, but for where the server is: for connections that know that already.
-    pub fn mistakes_but_place(&self) -> Vec<InvalidOption> {
+    pub fn mistakes_but_endpoint(&self) -> Vec<InvalidOption> {
         let mut mistakes = Vec::new();
         let mut check = |key, result: Result<(), String>| {
             if let Err(message) = result {
@@ -205,7 +205,7 @@ impl ServerOptions {
     }
 
     /// Returns whether anything is said about where the server is or how one logs in there.
-    pub fn names_a_place(&self) -> bool {
+    pub fn names_an_endpoint(&self) -> bool {
         [
             self.url.is_some(),
             self.host.is_some(),
@@ -228,12 +228,12 @@ impl ServerOptions {
     ///
     /// # Errors
     /// If no setting says where the server is, or two settings do.
-    pub fn place(&self, kind: &ServerKind) -> Result<ServerPlace, InvalidOption> {
-        place::place(self, kind)
+    pub fn endpoint(&self, kind: &ServerKind) -> Result<ServerEndpoint, InvalidOption> {
+        endpoint::endpoint(self, kind)
     }
 
     /// Returns the number of connections of a role.
-    pub fn seats(&self, role: Role) -> usize {
+    pub fn max_connections(&self, role: Role) -> usize {
         match role {
             Role::SetUp { .. } => 1,
             Role::Writer => self.writers,
@@ -255,8 +255,8 @@ impl ServerOptions {
 
     /// Returns the first of the numbers and times in which two stores on one database differ, if they do.
     ///
-    /// See [`ServerPlace::difference`] for the rest.
-    pub fn difference(&self, other: &Self) -> Option<&'static str> {
+    /// See [`ServerEndpoint::conflicting_option`] for the rest.
+    pub fn conflicting_option(&self, other: &Self) -> Option<&'static str> {
         let differences = [
             ("writers", self.writers != other.writers),
             (

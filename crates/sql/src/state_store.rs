@@ -344,14 +344,15 @@ fn check_handler_timeout<C: Connector>(
     options: &<C::Dialect as Dialect>::Options,
     connector: &C,
 ) -> Result<(), InvalidOption> {
-    let (limit, (patience, _)) = (options.store().handler_timeout, connector.patience());
-    if limit < patience {
+    let (limit, (acquire_timeout, _)) =
+        (options.store().handler_timeout, connector.acquire_timeout());
+    if limit < acquire_timeout {
         return Ok(());
     }
     let message = format!(
-        "is {limit:?}, but others wait for a connection for no longer than {patience:?}, as '{}' says: lower the one or raise \
+        "is {limit:?}, but others wait for a connection for no longer than {acquire_timeout:?}, as '{}' says: lower the one or raise \
          the other",
-        C::PATIENCE_KEY
+        C::ACQUIRE_TIMEOUT_KEY
     );
     Err(InvalidOption::new("handler-timeout", message))
 }

@@ -24,7 +24,7 @@ use release::Release;
 
 /// The least time for which a call waits for a connection; with the default time-outs it stays below a call time-out of
 /// 10 s.
-const LEAST_PATIENCE: Duration = Duration::from_secs(5);
+const LEAST_ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Opens one database file, as all stores on it agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,7 +128,7 @@ impl SqliteConnector {
 }
 
 impl Connector for SqliteConnector {
-    const PATIENCE_KEY: &'static str = "busy-timeout";
+    const ACQUIRE_TIMEOUT_KEY: &'static str = "busy-timeout";
 
     type Dialect = Sqlite;
     type Open = OpenFile;
@@ -277,7 +277,7 @@ impl Connector for SqliteConnector {
     }
 
     /// Returns the number of connections for a role: only one connection writes at a time.
-    fn seats(&self, role: Role) -> usize {
+    fn max_connections(&self, role: Role) -> usize {
         match role {
             Role::SetUp { .. } | Role::Writer => 1,
             Role::Reader => self.read_connections,
@@ -285,15 +285,18 @@ impl Connector for SqliteConnector {
     }
 
     /// Returns 0: code of the application takes turns with the store for the connection that writes.
-    fn seats_of_application(&self) -> usize {
+    fn max_application_connections(&self) -> usize {
         0
     }
 
     /// Waits longer than for a lock: the call that has the seat may have to wait for one, and others may stand before
     /// us.
-    fn patience(&self) -> (Duration, &'static str) {
-        let patience = (2 * self.busy_timeout).max(LEAST_PATIENCE);
-        (patience, "raise 'busy-timeout' or 'read-connections'")
+    fn acquire_timeout(&self) -> (Duration, &'static str) {
+        let acquire_timeout = (2 * self.busy_timeout).max(LEAST_ACQUIRE_TIMEOUT);
+        (
+            acquire_timeout,
+            "raise 'busy-timeout' or 'read-connections'",
+        )
     }
 
     /// Locks have their own limit, and what is cancelled would go on in the connection's thread.
@@ -301,11 +304,11 @@ impl Connector for SqliteConnector {
         None
     }
 
-    fn place(&self) -> String {
+    fn endpoint(&self) -> String {
         self.location.path.display().to_string()
     }
 
-    fn difference(&self, other: &Self) -> Option<&'static str> {
+    fn conflicting_option(&self, other: &Self) -> Option<&'static str> {
         let differences = [
             ("url", self.location != other.location),
             ("busy-timeout", self.busy_timeout != other.busy_timeout),

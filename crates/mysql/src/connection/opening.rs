@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use actix_persistence_sql::{
-    Fault, Names, Role, Secret, ServerPlace, Tls, TlsMode, get_integer, get_optional_integer,
+    Fault, Names, Role, Secret, ServerEndpoint, Tls, TlsMode, get_integer, get_optional_integer,
     get_text,
 };
 use actix_persistence_storage_api::StorageErrorKind;
@@ -51,12 +51,12 @@ impl SessionId {
 }
 
 pub(super) async fn open(
-    place: &ServerPlace,
+    endpoint: &ServerEndpoint,
     options: &MysqlOptions,
     role: Role,
     warned: &AtomicBool,
 ) -> Result<(MySqlConnection, SessionId), Fault> {
-    let login = login(place, &place.password.read().await?).await?;
+    let login = login(endpoint, &endpoint.password.read().await?).await?;
     let mut connection = login.connect().await.map_err(unreachable)?;
     let row = sqlx::query(SERVER)
         .persistent(false)
@@ -72,7 +72,7 @@ pub(super) async fn open(
             && !warned.swap(true, Ordering::Relaxed)
         {
             tracing::warn!(
-                %place,
+                %endpoint,
                 "the server shows commits before they are on its disk, because {cause}: queries may read changes that a crash \
                  of the server takes back"
             );
@@ -242,12 +242,12 @@ impl Server {
 
 /// Returns the options of a connection. The driver's defaults depend on the server, so everything is set. Texts are
 /// exchanged in UTF-8.
-async fn login(place: &ServerPlace, password: &Secret) -> Result<MySqlConnectOptions, Fault> {
+async fn login(endpoint: &ServerEndpoint, password: &Secret) -> Result<MySqlConnectOptions, Fault> {
     let options = MySqlConnectOptions::new()
-        .host(&place.host)
-        .port(place.port)
-        .database(&place.database)
-        .username(&place.user)
+        .host(&endpoint.host)
+        .port(endpoint.port)
+        .database(&endpoint.database)
+        .username(&endpoint.user)
         .password(password.expose())
         .charset("utf8mb4")
         .pipes_as_concat(false)
@@ -255,11 +255,11 @@ async fn login(place: &ServerPlace, password: &Secret) -> Result<MySqlConnectOpt
         .timezone(None)
         .statement_cache_capacity(STATEMENTS)
         .disable_statement_logging();
-    let options = match &place.socket {
+    let options = match &endpoint.socket {
         Some(socket) => options.socket(socket),
         None => options,
     };
-    with_tls(options, &place.tls).await
+    with_tls(options, &endpoint.tls).await
 }
 
 async fn with_tls(options: MySqlConnectOptions, tls: &Tls) -> Result<MySqlConnectOptions, Fault> {

@@ -63,8 +63,8 @@ impl NamedPool {
     }
 
     pub(super) fn mistakes(&self, server: &ServerOptions) -> Vec<InvalidOption> {
-        let mut mistakes = server.mistakes_but_place();
-        if server.names_a_place() {
+        let mut mistakes = server.mistakes_but_endpoint();
+        if server.names_an_endpoint() {
             mistakes.push(InvalidOption::new(
                 "pool",
                 "stands for the place of the server; leave out 'url', 'host', 'password', 'tls' and the like",

@@ -64,7 +64,7 @@ impl<C: Connector> Seats<C> {
     /// Begins the wait of a call for a seat, and for whatever it needs before that.
     pub(super) fn wait(&self) -> Wait {
         Wait {
-            until: Instant::now() + self.connector.patience().0,
+            until: Instant::now() + self.connector.acquire_timeout().0,
             served: self.served.load(Ordering::Relaxed),
         }
     }
@@ -79,7 +79,7 @@ impl<C: Connector> Seats<C> {
         let seat = timeout_at(wait.until, free)
             .await
             .map_err(|_| {
-                let advice = self.connector.patience().1;
+                let advice = self.connector.acquire_timeout().1;
                 let kind = match self.served.load(Ordering::Relaxed) == wait.served {
                     true => StorageErrorKind::Unavailable,
                     false => StorageErrorKind::Busy,

@@ -9,12 +9,12 @@ const KIND: ServerKind = ServerKind {
     port: 5432,
 };
 
-fn place_of(url: &str) -> Result<ServerPlace, InvalidOption> {
-    ServerOptions::new(url).place(&KIND)
+fn endpoint_of(url: &str) -> Result<ServerEndpoint, InvalidOption> {
+    ServerOptions::new(url).endpoint(&KIND)
 }
 
 fn mistake_of(url: &str) -> String {
-    place_of(url).unwrap_err().to_string()
+    endpoint_of(url).unwrap_err().to_string()
 }
 
 fn section() -> Section {
@@ -30,7 +30,7 @@ fn read(section: &Section) -> ServerOptions {
 
 #[test]
 fn a_url_and_its_parts_name_the_same_place() {
-    let by_url = place_of("postgresql://me:p%40ss@db.example.org:6543/bank").unwrap();
+    let by_url = endpoint_of("postgresql://me:p%40ss@db.example.org:6543/bank").unwrap();
     let by_parts = read(
         &section()
             .with("host", "db.example.org")
@@ -39,19 +39,19 @@ fn a_url_and_its_parts_name_the_same_place() {
             .with("password", "p@ss")
             .with("database", "bank"),
     );
-    assert_eq!(by_parts.place(&KIND).unwrap(), by_url);
+    assert_eq!(by_parts.endpoint(&KIND).unwrap(), by_url);
     assert_eq!(by_url.to_string(), "me@db.example.org:6543/bank");
     assert_eq!(by_url.password, Password::Given(Secret::new("p@ss")));
 }
 
 #[test]
 fn what_is_left_out_has_a_default_that_the_environment_does_not_change() {
-    let place = place_of("postgres://me@/bank").unwrap();
-    assert_eq!((place.host.as_str(), place.port), ("localhost", 5432));
-    assert_eq!(place.password, Password::None);
-    let place = place_of("postgres://me@[::1]:1/b%2Fank").unwrap();
-    assert_eq!((place.host.as_str(), place.port), ("::1", 1));
-    assert_eq!(place.to_string(), "me@[::1]:1/b/ank");
+    let endpoint = endpoint_of("postgres://me@/bank").unwrap();
+    assert_eq!((endpoint.host.as_str(), endpoint.port), ("localhost", 5432));
+    assert_eq!(endpoint.password, Password::None);
+    let endpoint = endpoint_of("postgres://me@[::1]:1/b%2Fank").unwrap();
+    assert_eq!((endpoint.host.as_str(), endpoint.port), ("::1", 1));
+    assert_eq!(endpoint.to_string(), "me@[::1]:1/b/ank");
 }
 
 #[test]
@@ -61,9 +61,9 @@ fn a_socket_may_stand_for_the_host() {
         "postgres://me@/bank?host=/run/pg",
         "postgres://me@localhost/bank?socket=%2Frun%2Fpg",
     ] {
-        let place = place_of(url).unwrap();
-        assert_eq!(place.socket, Some(PathBuf::from("/run/pg")), "{url}");
-        assert_eq!(place.tls.mode, TlsMode::Disable);
+        let endpoint = endpoint_of(url).unwrap();
+        assert_eq!(endpoint.socket, Some(PathBuf::from("/run/pg")), "{url}");
+        assert_eq!(endpoint.tls.mode, TlsMode::Disable);
     }
 }
 
@@ -82,7 +82,7 @@ fn only_this_machine_is_trusted_without_being_told() {
         ("postgres://me@db/b?ssl-mode=VERIFY_CA", TlsMode::VerifyCa),
         ("postgres://me@db/b?sslmode=disable", TlsMode::Disable),
     ] {
-        assert_eq!(place_of(url).unwrap().tls.mode, mode, "{url}");
+        assert_eq!(endpoint_of(url).unwrap().tls.mode, mode, "{url}");
     }
     assert!(mistake_of("postgres://me@db/b?sslmode=prefer").contains("verify-full"));
 }
@@ -130,27 +130,27 @@ fn nothing_may_be_said_twice() {
         ("tls-root-certificate", "/x"),
     ] {
         let options = read(&section().with("url", url).with(key, value));
-        assert_eq!(options.place(&KIND).unwrap_err().key, key);
+        assert_eq!(options.endpoint(&KIND).unwrap_err().key, key);
     }
     let both = section()
         .with("host", "db")
         .with("socket", "/run")
         .with("user", "me")
         .with("database", "b");
-    assert_eq!(read(&both).place(&KIND).unwrap_err().key, "socket");
-    let nothing = ServerOptions::default().place(&KIND).unwrap_err();
+    assert_eq!(read(&both).endpoint(&KIND).unwrap_err().key, "socket");
+    let nothing = ServerOptions::default().endpoint(&KIND).unwrap_err();
     assert_eq!(nothing.key, "url");
 }
 
 #[test]
 fn a_certificate_to_log_in_with_needs_its_key() {
     let url = "postgres://me@db/b";
-    let with = |key, path| read(&section().with("url", url).with(key, path)).place(&KIND);
+    let with = |key, path| read(&section().with("url", url).with(key, path)).endpoint(&KIND);
     let missing = with("tls-client-certificate", "/c").unwrap_err();
     assert_eq!(missing.key, "tls-client-key");
     let missing = with("tls-client-key", "/k").unwrap_err();
     assert_eq!(missing.key, "tls-client-certificate");
-    let both = place_of("postgres://me@db/b?sslcert=/c&sslkey=/k").unwrap();
+    let both = endpoint_of("postgres://me@db/b?sslcert=/c&sslkey=/k").unwrap();
     assert_eq!(both.tls.client, Some(("/c".into(), "/k".into())));
 }
 
@@ -161,8 +161,8 @@ fn debug_shows_where_but_no_password() {
     let shown = format!("{options:?}");
     assert!(shown.contains("@db:1/b"), "{shown}");
     assert!(!shown.contains("hunter2"), "{shown}");
-    let place = place_of("postgres://me:hunter2@db/b").unwrap();
-    assert!(!format!("{place:?} {place}").contains("hunter2"));
+    let endpoint = endpoint_of("postgres://me:hunter2@db/b").unwrap();
+    assert!(!format!("{endpoint:?} {endpoint}").contains("hunter2"));
     assert_eq!(address::without_password("hunter2"), "***");
 }
 
@@ -193,16 +193,20 @@ fn numbers_and_times_have_bounds() {
 #[test]
 fn the_first_difference_between_two_stores_is_named() {
     let options = ServerOptions::new("postgres://me@db/b");
-    assert_eq!(options.difference(&options.clone()), None);
+    assert_eq!(options.conflicting_option(&options.clone()), None);
     let mut other = options.clone();
     other.lock_timeout = Duration::from_secs(1);
-    assert_eq!(options.difference(&other), Some("lock-timeout"));
-    let difference = |one, other| place_of(one).unwrap().difference(&place_of(other).unwrap());
+    assert_eq!(options.conflicting_option(&other), Some("lock-timeout"));
+    let conflict = |one, other| {
+        endpoint_of(one)
+            .unwrap()
+            .conflicting_option(&endpoint_of(other).unwrap())
+    };
     let one = "postgres://me:a@db/b";
-    assert_eq!(difference(one, "postgresql://me:a@db:5432/b"), None);
-    assert_eq!(difference(one, "postgres://me:c@db/b"), Some("password"));
+    assert_eq!(conflict(one, "postgresql://me:a@db:5432/b"), None);
+    assert_eq!(conflict(one, "postgres://me:c@db/b"), Some("password"));
     assert_eq!(
-        difference(one, "postgres://me:a@db/b?sslmode=require"),
+        conflict(one, "postgres://me:a@db/b?sslmode=require"),
         Some("tls")
     );
 }

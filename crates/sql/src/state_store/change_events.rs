@@ -46,8 +46,8 @@ impl<D: Dialect> ChangeEvents<D> {
 
     /// Returns whether the journal is in the database of these connections.
     pub(super) fn is_in(&self, connections: &Connections<D::Connector>) -> bool {
-        let place = D::connector(&self.options).map(|connector| connector.place());
-        place.is_ok_and(|place| place == connections.connector().place())
+        let endpoint = D::connector(&self.options).map(|connector| connector.endpoint());
+        endpoint.is_ok_and(|endpoint| endpoint == connections.connector().endpoint())
     }
 
     /// Returns the reason why the journal cannot take an event, if there is one.

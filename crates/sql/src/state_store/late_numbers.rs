@@ -151,8 +151,8 @@ impl<D: Dialect> LateNumbers<D> {
     /// handlers, as long as a call waits for a connection.
     pub(super) async fn close(&self) {
         self.shared.closing.send_replace(());
-        let (patience, _) = self.shared.work.connections.connector().patience();
-        let _ = timeout(patience, self.shared.closing.closed()).await;
+        let (acquire_timeout, _) = self.shared.work.connections.connector().acquire_timeout();
+        let _ = timeout(acquire_timeout, self.shared.closing.closed()).await;
     }
 }
 

@@ -10,7 +10,7 @@ use crate::InvalidOption;
 
 /// The address of a server and the account; shown without the password.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerPlace {
+pub struct ServerEndpoint {
     /// The name or the address of the server; `localhost` with a socket.
     pub host: String,
     /// The port of the server; with a socket, a part of the socket's name for PostgreSQL.
@@ -27,9 +27,9 @@ pub struct ServerPlace {
     pub tls: Tls,
 }
 
-impl ServerPlace {
-    /// Returns the key of what differs in how one logs in at the same place, if something does.
-    pub fn difference(&self, other: &Self) -> Option<&'static str> {
+impl ServerEndpoint {
+    /// Returns the key of what differs in how one logs in at the same endpoint, if something does.
+    pub fn conflicting_option(&self, other: &Self) -> Option<&'static str> {
         if self.password != other.password {
             Some("password")
         } else if self.tls != other.tls {
@@ -41,7 +41,7 @@ impl ServerPlace {
 }
 
 /// Shows the database and the user: the same for stores that can share connections.
-impl fmt::Display for ServerPlace {
+impl fmt::Display for ServerEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}@", self.user)?;
         match &self.socket {
@@ -55,13 +55,13 @@ impl fmt::Display for ServerPlace {
 
 const URL_OR_PARTS: &str = "is also said by 'url'; leave one of the two out";
 
-pub(super) fn place(
+pub(super) fn endpoint(
     options: &ServerOptions,
     kind: &ServerKind,
-) -> Result<ServerPlace, InvalidOption> {
+) -> Result<ServerEndpoint, InvalidOption> {
     let address = address(options, kind)?;
-    let has_place = address.host.is_some() || address.socket.is_some();
-    if options.url.is_none() && !has_place && address.database.is_none() {
+    let has_endpoint = address.host.is_some() || address.socket.is_some();
+    if options.url.is_none() && !has_endpoint && address.database.is_none() {
         return Err(InvalidOption::new(
             "url",
             "is missing; name the database here, or by 'host', 'database' and 'user'",
@@ -77,7 +77,7 @@ pub(super) fn place(
         .host
         .clone()
         .unwrap_or_else(|| "localhost".to_owned());
-    Ok(ServerPlace {
+    Ok(ServerEndpoint {
         port: address.port.unwrap_or(kind.port),
         database: required(options, "database", &address.database)?,
         user: required(options, "user", &address.user)?,
@@ -151,7 +151,7 @@ fn merge<T: Clone>(
     }
 }
 
-/// Returns a part of the place, or fails if it is not set. No default stands in for it, such as the name of the user of
+/// Returns a part of the endpoint, or fails if it is not set. No default stands in for it, such as the name of the user of
 /// the operating system.
 fn required(
     options: &ServerOptions,
