@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use actix_persistence_sql::{Connector, Fault, InvalidOption, Role, ServerEndpoint};
+use actix_persistence_sql::{Connector, InvalidOption, Role, ServerEndpoint, SqlError};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Connection, MySqlConnection};
 use tokio::time::timeout;
@@ -39,7 +39,7 @@ impl MysqlConnector {
         })
     }
 
-    async fn connect(&self, role: Role) -> Result<OpenSession, Fault> {
+    async fn connect(&self, role: Role) -> Result<OpenSession, SqlError> {
         let opened = opening::open(&self.endpoint, &self.options, role, &self.warned);
         let (connection, id) = opened.await?;
         Ok(OpenSession { connection, id })
@@ -59,11 +59,11 @@ impl Connector for MysqlConnector {
     type Dialect = Mysql;
     type Open = OpenSession;
 
-    async fn open(&self, role: Role) -> Result<OpenSession, Fault> {
+    async fn open(&self, role: Role) -> Result<OpenSession, SqlError> {
         let limit = self.options.server.connect_timeout;
         let opened = timeout(limit, self.connect(role)).await;
         opened.unwrap_or_else(|_| {
-            Err(Fault::refused(
+            Err(SqlError::refused(
                 StorageErrorKind::Unavailable,
                 "the server does not answer in time; see whether it is overloaded or hangs, or raise 'connect-timeout'",
             ))
@@ -74,7 +74,7 @@ impl Connector for MysqlConnector {
         &mut open.connection
     }
 
-    async fn is_usable(&self, open: &mut OpenSession, idle: Duration) -> Result<bool, Fault> {
+    async fn is_usable(&self, open: &mut OpenSession, idle: Duration) -> Result<bool, SqlError> {
         if idle < FRESH {
             return Ok(true);
         }
@@ -85,7 +85,7 @@ impl Connector for MysqlConnector {
         Ok(matches!(answer, Ok(Ok(()))))
     }
 
-    async fn check_committed(&self, _: &mut OpenSession) -> Result<(), Fault> {
+    async fn check_committed(&self, _: &mut OpenSession) -> Result<(), SqlError> {
         Ok(())
     }
 
@@ -94,15 +94,15 @@ impl Connector for MysqlConnector {
         let _ = timeout(self.options.server.connect_timeout, open.connection.close()).await;
     }
 
-    async fn prepare(&self, _: &mut MySqlConnection) -> Result<(), Fault> {
+    async fn prepare(&self, _: &mut MySqlConnection) -> Result<(), SqlError> {
         Ok(())
     }
 
-    async fn restore(&self, open: &mut OpenSession) -> Result<(), Fault> {
+    async fn restore(&self, open: &mut OpenSession) -> Result<(), SqlError> {
         let limit = self.options.server.connect_timeout;
         let restoring = opening::restore(&mut open.connection, &self.options);
         let restored = timeout(limit, restoring).await;
-        restored.unwrap_or(Err(Fault::Silent))
+        restored.unwrap_or(Err(SqlError::Silent))
     }
 
     /// The server would notice that the client is gone when the statement has ended.

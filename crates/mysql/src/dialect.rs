@@ -1,6 +1,8 @@
 //! MySQL and MariaDB, as the code that all databases share sees them.
 
-use actix_persistence_sql::{Dialect, Driver, InvalidOption, Names, ResultOf, TransactionDialect};
+use actix_persistence_sql::{
+    Dialect, Driver, InvalidOption, ResultOf, SqlNames, TransactionDialect,
+};
 use actix_persistence_storage_api::Durability;
 
 use crate::connection::MysqlConnector;
@@ -36,10 +38,10 @@ impl Dialect for Mysql {
         MysqlConnector::new(options)
     }
 
-    fn names(options: &MysqlOptions) -> Result<Names, InvalidOption> {
+    fn names(options: &MysqlOptions) -> Result<SqlNames, InvalidOption> {
         let events = options.event_table()?;
         let numbers = options.ordering_table()?;
-        let names = Names::new('`', None)
+        let names = SqlNames::new('`', None)
             .plain("event_index", &events.index("numbered"))
             .table("ordering_table", &numbers);
         Ok(options.payload_column.add_to(names))

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use actix_persistence_sql::{ErrorDialect, Fault, Meaning};
+use actix_persistence_sql::{ErrorClass, ErrorDialect, SqlError};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::error::DatabaseError;
 use sqlx::mysql::MySqlDatabaseError;
@@ -43,14 +43,14 @@ const QUOTING: [u16; 16] = [
 const OF_KEY: &str = " for key ";
 
 impl ErrorDialect for Mysql {
-    /// Returns the meaning of an error, by its number:
+    /// Returns the class of an error, by its number:
     /// <https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html>,
     /// <https://mariadb.com/docs/server/reference/error-codes/mariadb-error-code-reference>.
     ///
     /// Nothing is certain about a commit that fails. What comes before it is not stored, whatever it says: the connection is
     /// closed, and it will never commit.
-    fn meaning(error: &dyn DatabaseError) -> Meaning {
-        meaning_of_number(number(error)).unknown()
+    fn error_class(error: &dyn DatabaseError) -> ErrorClass {
+        class_of_number(number(error)).unknown()
     }
 
     /// Returns whether a value breaks a rule: of its column, of a constraint, or of a trigger that signals.
@@ -77,8 +77,8 @@ impl ErrorDialect for Mysql {
     }
 
     /// Returns whether initialising may work when it is tried again after a moment.
-    fn is_disturbed(fault: &Fault) -> bool {
-        let waits_for_others = |number| number == 1205 || meaning_of_number(number).again;
+    fn is_disturbed(fault: &SqlError) -> bool {
+        let waits_for_others = |number| number == 1205 || class_of_number(number).again;
         fault
             .reported()
             .is_some_and(|error| waits_for_others(number(error)))
@@ -104,46 +104,48 @@ fn number(error: &dyn DatabaseError) -> u16 {
         .map_or(0, MySqlDatabaseError::number)
 }
 
-fn meaning_of_number(number: u16) -> Meaning {
+fn class_of_number(number: u16) -> ErrorClass {
     use StorageErrorKind::*;
     match number {
         // A deadlock, and what newer servers of MariaDB say instead: a row has changed since it was read.
-        1213 | 1020 => Meaning::new(Unavailable, IN_THE_WAY).again().of_rows(),
+        1213 | 1020 => ErrorClass::new(Unavailable, IN_THE_WAY).again().of_rows(),
         // It has waited for all the time that it may, or may not wait.
-        1205 | 3572 => Meaning::new(Unavailable, LOCKED).of_rows(),
-        1317 => Meaning::new(Unavailable, "somebody ended the statement"),
+        1205 | 3572 => ErrorClass::new(Unavailable, LOCKED).of_rows(),
+        1317 => ErrorClass::new(Unavailable, "somebody ended the statement"),
         // Statement time-outs of MySQL and MariaDB.
-        3024 | 1969 => Meaning::new(Timeout, TOOK_TOO_LONG).of_rows(),
+        3024 | 1969 => ErrorClass::new(Timeout, TOOK_TOO_LONG).of_rows(),
         // Shut down; gone; lost; killed; killed at a time-out; a transaction or session idle for too long.
         1053 | 1077 | 2006 | 2013 | 1927 | 1152 | 1158..=1161 | 3169 | 4031 => {
-            Meaning::new(Unavailable, ENDED).ends_connection()
+            ErrorClass::new(Unavailable, ENDED).ends_connection()
         }
-        1040 | 1203 | 1226 => Meaning::new(Unavailable, TOO_MANY_CONNECTIONS),
+        1040 | 1203 | 1226 => ErrorClass::new(Unavailable, TOO_MANY_CONNECTIONS),
         1021 | 1114 | 3019 => {
-            Meaning::new(Unavailable, "the server's disk is full; free some space")
+            ErrorClass::new(Unavailable, "the server's disk is full; free some space")
         }
-        1037 | 1038 | 1041 | 1206 => Meaning::new(
+        1037 | 1038 | 1041 | 1206 => ErrorClass::new(
             Unavailable,
             "the server is short of memory or another resource",
         ),
-        1290 | 1836 | 1792 | 1874 | 3100 => Meaning::new(AccessDenied, READ_ONLY).ends_connection(),
-        1045 | 1130 | 1129 | 1251 | 1275 | 1698 | 1862 | 1820 | 3118 | 3159 | 4151 => {
-            Meaning::new(AccessDenied, NO_LOGIN)
+        1290 | 1836 | 1792 | 1874 | 3100 => {
+            ErrorClass::new(AccessDenied, READ_ONLY).ends_connection()
         }
-        1044 | 1142 | 1143 | 1227 | 1370 | 1410 => Meaning::new(AccessDenied, NO_PRIVILEGE),
-        1046 | 1049 => Meaning::new(AccessDenied, NO_DATABASE),
-        1054 | 1146 | 1136 | 1364 | 1347 | 1471 => Meaning::new(SchemaMismatch, OTHER_TABLES),
-        1153 | 1162 | 1301 | 1118 | 1390 | 1461 => Meaning::new(TooLarge, TOO_LARGE),
-        3819 | 4025 | 1366 | 1367 | 3140 => Meaning::new(Unsupported, NOT_WHAT_THE_COLUMN_TAKES),
-        1406 | 1264 => Meaning::new(
+        1045 | 1130 | 1129 | 1251 | 1275 | 1698 | 1862 | 1820 | 3118 | 3159 | 4151 => {
+            ErrorClass::new(AccessDenied, NO_LOGIN)
+        }
+        1044 | 1142 | 1143 | 1227 | 1370 | 1410 => ErrorClass::new(AccessDenied, NO_PRIVILEGE),
+        1046 | 1049 => ErrorClass::new(AccessDenied, NO_DATABASE),
+        1054 | 1146 | 1136 | 1364 | 1347 | 1471 => ErrorClass::new(SchemaMismatch, OTHER_TABLES),
+        1153 | 1162 | 1301 | 1118 | 1390 | 1461 => ErrorClass::new(TooLarge, TOO_LARGE),
+        3819 | 4025 | 1366 | 1367 | 3140 => ErrorClass::new(Unsupported, NOT_WHAT_THE_COLUMN_TAKES),
+        1406 | 1264 => ErrorClass::new(
             Unsupported,
             "a value is too long or too high for its column",
         ),
-        1022 | 1048 | 1062 | 1169 | 1586 => Meaning::new(Corrupt, CONTRADICTION),
-        1034 | 1035 | 1194 | 1195 | 1712 | 1877 | 145 => Meaning::new(Corrupt, DAMAGED),
-        1665 => Meaning::new(Unsupported, STATEMENT_LOGGING),
-        1286 | 1235 => Meaning::new(Unsupported, "the server lacks InnoDB or another feature"),
-        _ => Meaning::new(Backend, "the database refuses"),
+        1022 | 1048 | 1062 | 1169 | 1586 => ErrorClass::new(Corrupt, CONTRADICTION),
+        1034 | 1035 | 1194 | 1195 | 1712 | 1877 | 145 => ErrorClass::new(Corrupt, DAMAGED),
+        1665 => ErrorClass::new(Unsupported, STATEMENT_LOGGING),
+        1286 | 1235 => ErrorClass::new(Unsupported, "the server lacks InnoDB or another feature"),
+        _ => ErrorClass::new(Backend, "the database refuses"),
     }
 }
 
@@ -200,7 +202,7 @@ mod tests {
             (1064, Backend),
             (0, Backend),
         ] {
-            assert_eq!(meaning_of_number(number).kind, kind, "{number}");
+            assert_eq!(class_of_number(number).kind, kind, "{number}");
         }
     }
 
@@ -232,7 +234,7 @@ mod tests {
     #[test]
     fn only_conflicts_of_transactions_are_tried_again() {
         let again: Vec<u16> = (0..5_000)
-            .filter(|number| meaning_of_number(*number).again)
+            .filter(|number| class_of_number(*number).again)
             .collect();
         assert_eq!(again, [1020, 1213]);
     }
@@ -240,7 +242,7 @@ mod tests {
     #[test]
     fn what_others_do_to_a_row_is_told_from_trouble_with_the_server() {
         let of_rows: Vec<u16> = (0..5_000)
-            .filter(|number| meaning_of_number(*number).of_rows)
+            .filter(|number| class_of_number(*number).of_rows)
             .collect();
         assert_eq!(of_rows, [1020, 1205, 1213, 1969, 3024, 3572]);
     }
@@ -248,8 +250,8 @@ mod tests {
     #[test]
     fn an_error_of_a_commit_leaves_the_outcome_unknown() {
         for number in [1213, 1290, 1927, 0] {
-            let meaning = meaning_of_number(number).unknown();
-            assert_eq!(meaning.effect, Effect::Unknown, "{number}");
+            let class = class_of_number(number).unknown();
+            assert_eq!(class.effect, Effect::Unknown, "{number}");
         }
     }
 }

@@ -4,7 +4,7 @@ mod append;
 mod recover;
 mod replay;
 
-use actix_persistence_sql::{Fault, Group, JournalDialect, Names, Opening};
+use actix_persistence_sql::{Group, JournalDialect, Opening, SqlError, SqlNames};
 use actix_persistence_storage_api::{
     PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
 };
@@ -17,7 +17,7 @@ impl JournalDialect for Mysql {
     type JournalQueries = JournalQueries;
     const ONE_STATEMENT: bool = false;
 
-    fn journal_queries(names: &Names) -> JournalQueries {
+    fn journal_queries(names: &SqlNames) -> JournalQueries {
         JournalQueries::new(names)
     }
 
@@ -26,7 +26,7 @@ impl JournalDialect for Mysql {
         queries: &JournalQueries,
         requests: Vec<RecoveryRequest>,
         _: Opening,
-    ) -> Result<Vec<Recovered>, Fault> {
+    ) -> Result<Vec<Recovered>, SqlError> {
         recover::recover(connection, queries, requests).await
     }
 
@@ -35,7 +35,7 @@ impl JournalDialect for Mysql {
         queries: &JournalQueries,
         group: Group,
         _: Opening,
-    ) -> Result<Vec<PersistenceId>, Fault> {
+    ) -> Result<Vec<PersistenceId>, SqlError> {
         append::append(connection, queries, group).await
     }
 
@@ -43,7 +43,7 @@ impl JournalDialect for Mysql {
         connection: &mut MySqlConnection,
         queries: &JournalQueries,
         group: Group,
-    ) -> Result<Vec<PersistenceId>, Fault> {
+    ) -> Result<Vec<PersistenceId>, SqlError> {
         append::append_within(connection, queries, group).await
     }
 
@@ -53,7 +53,7 @@ impl JournalDialect for Mysql {
         id: &PersistenceId,
         range: ReplayRange,
         limit: PageLimit,
-    ) -> Result<ReplayPage, Fault> {
+    ) -> Result<ReplayPage, SqlError> {
         replay::read_page(connection, queries, id, range, limit).await
     }
 }

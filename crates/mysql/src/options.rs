@@ -1,7 +1,7 @@
 //! The settings of a store on MySQL or MariaDB.
 
 use actix_persistence_sql::{
-    InvalidOption, Names, SchemaDialect, ServerKind, ServerOptions, Settings, StoreOptions,
+    InvalidOption, SchemaDialect, ServerKind, ServerOptions, Settings, SqlNames, StoreOptions,
     TableName, refuses_no_json,
 };
 use actix_persistence_storage_api::SectionReader;
@@ -87,7 +87,7 @@ impl PayloadColumn {
     }
 
     /// The column without its name, where there is always a payload, and where there may be none.
-    pub(crate) fn add_to(self, names: Names) -> Names {
+    pub(crate) fn add_to(self, names: SqlNames) -> SqlNames {
         let [always, or_null] = match self {
             PayloadColumn::Bytes => ["LONGBLOB NOT NULL", "LONGBLOB"],
             PayloadColumn::Json => [

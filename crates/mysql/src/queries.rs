@@ -9,7 +9,7 @@ mod snapshot_queries;
 mod state_queries;
 
 use actix_persistence_sql::{
-    ChangeEventTexts, JournalStatements, Names, SnapshotStatements, StateStatements,
+    ChangeEventTexts, JournalStatements, SnapshotStatements, SqlNames, StateStatements,
     StatementDialect,
 };
 
@@ -27,15 +27,15 @@ impl StatementDialect for Mysql {
 
     const TAKE_NUMBER: &'static str = state_queries::TAKE_NUMBER;
 
-    fn journal_statements(names: &Names) -> JournalStatements {
+    fn journal_statements(names: &SqlNames) -> JournalStatements {
         journal_queries::journal_statements(names)
     }
 
-    fn snapshot_statements(names: &Names) -> SnapshotStatements {
+    fn snapshot_statements(names: &SqlNames) -> SnapshotStatements {
         snapshot_queries::snapshot_statements(names)
     }
 
-    fn state_statements(names: &Names) -> StateStatements {
+    fn state_statements(names: &SqlNames) -> StateStatements {
         state_queries::state_statements(names)
     }
 }

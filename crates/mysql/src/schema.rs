@@ -1,7 +1,7 @@
 //! The tables and their versions.
 
 use actix_persistence_sql::{
-    Fault, Names, RoleTexts, SchemaDialect, Values, VersionTexts, get_integer,
+    RoleTexts, SchemaDialect, SqlError, SqlNames, Values, VersionTexts, get_integer,
 };
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Executor, MySqlConnection};
@@ -41,21 +41,24 @@ impl SchemaDialect for Mysql {
     });
 
     /// Waits until no other process makes tables in this database; the lock ends with the connection.
-    async fn lock_schema(connection: &mut MySqlConnection, _: &Names) -> Result<(), Fault> {
+    async fn lock_schema(connection: &mut MySqlConnection, _: &SqlNames) -> Result<(), SqlError> {
         let locked: Option<i64> = sqlx::query_scalar(LOCK_SCHEMA)
             .fetch_one(connection)
             .await?;
         if locked == Some(1) {
             return Ok(());
         }
-        Err(Fault::refused(
+        Err(SqlError::refused(
             StorageErrorKind::Unavailable,
             "another process has been making the tables for a while; let it finish",
         ))
     }
 
     /// Tries what the stores do without doing it, and looks how payloads are kept.
-    async fn check_writable(connection: &mut MySqlConnection, names: &Names) -> Result<(), Fault> {
+    async fn check_writable(
+        connection: &mut MySqlConnection,
+        names: &SqlNames,
+    ) -> Result<(), SqlError> {
         let (table, statements) = if names.has("event_table") {
             ("{event_table}", TRY_JOURNAL)
         } else if names.has("state_table") {
@@ -69,7 +72,7 @@ impl SchemaDialect for Mysql {
         let sql = names.fill(&OTHER_PAYLOADS.replace("{table}", table));
         let others: i64 = sqlx::query_scalar(sql).fetch_one(&mut *connection).await?;
         if others != 0 {
-            return Err(Fault::mismatch(
+            return Err(SqlError::mismatch(
                 "the tables were made with another 'payload-column'; set it as it was then, or choose other table names",
             ));
         }
@@ -79,7 +82,10 @@ impl SchemaDialect for Mysql {
 
 /// Moves counters on that are lower than the rows, as after tables were restored from different moments: new rows
 /// would have numbers that readers have already passed.
-async fn raise_counters(connection: &mut MySqlConnection, names: &Names) -> Result<(), Fault> {
+async fn raise_counters(
+    connection: &mut MySqlConnection,
+    names: &SqlNames,
+) -> Result<(), SqlError> {
     let (find, raise) = if names.has("event_table") {
         (EVENTS_AHEAD, RAISE_EVENT_COUNTER)
     } else if names.has("state_table") {

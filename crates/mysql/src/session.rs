@@ -2,7 +2,7 @@
 
 mod placeholders;
 
-use actix_persistence_sql::{Fault, Quoting, RowOf, SessionDialect, refuses_type};
+use actix_persistence_sql::{Quoting, RowOf, SessionDialect, SqlError, refuses_type};
 use actix_persistence_storage_api::SqlValue;
 use sqlx::mysql::MySqlArguments;
 use sqlx::{Arguments, Row, TypeInfo, ValueRef};
@@ -42,7 +42,7 @@ impl SessionDialect for Mysql {
         added.expect("plain values are always encoded");
     }
 
-    fn read_value(row: &RowOf<Mysql>, column: usize) -> Result<SqlValue, Fault> {
+    fn read_value(row: &RowOf<Mysql>, column: usize) -> Result<SqlValue, SqlError> {
         let value = row.try_get_raw(column)?;
         if value.is_null() {
             return Ok(SqlValue::Null);

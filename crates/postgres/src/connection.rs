@@ -4,7 +4,9 @@ mod opening;
 
 use std::time::Duration;
 
-use actix_persistence_sql::{ConnectionOf, Connector, Fault, Role, ServerEndpoint, Tls, TlsMode};
+use actix_persistence_sql::{
+    ConnectionOf, Connector, Role, ServerEndpoint, SqlError, Tls, TlsMode,
+};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use sqlx::{ConnectOptions, Connection, PgConnection};
@@ -50,7 +52,7 @@ impl PostgresConnector {
         })
     }
 
-    async fn connect_options(&self) -> Result<PgConnectOptions, Fault> {
+    async fn connect_options(&self) -> Result<PgConnectOptions, SqlError> {
         let options = match &self.endpoint {
             Endpoint::Server(endpoint) => server_options(endpoint).await?,
             Endpoint::Pool(pool) => PgConnectOptions::clone(&pool.connect_options()),
@@ -58,11 +60,11 @@ impl PostgresConnector {
         Ok(options.disable_statement_logging())
     }
 
-    async fn connect(&self, role: Role) -> Result<OpenSession, Fault> {
+    async fn connect(&self, role: Role) -> Result<OpenSession, SqlError> {
         let options = self.connect_options().await?;
         let mut connection = PgConnection::connect_with(&options)
             .await
-            .map_err(Fault::of_connecting)?;
+            .map_err(SqlError::of_connecting)?;
         let id = opening::set_up(&mut connection, &self.options, role).await?;
         Ok(OpenSession { connection, id })
     }
@@ -74,10 +76,10 @@ impl Connector for PostgresConnector {
     type Dialect = Postgres;
     type Open = OpenSession;
 
-    async fn open(&self, role: Role) -> Result<OpenSession, Fault> {
+    async fn open(&self, role: Role) -> Result<OpenSession, SqlError> {
         let limit = self.options.server.connect_timeout;
         timeout(limit, self.connect(role)).await.unwrap_or_else(|_| {
-            Err(Fault::refused(
+            Err(SqlError::refused(
                 StorageErrorKind::Unavailable,
                 "the server does not answer in time; see whether it is overloaded or hangs, or raise 'connect-timeout'",
             ))
@@ -88,7 +90,7 @@ impl Connector for PostgresConnector {
         &mut open.connection
     }
 
-    async fn is_usable(&self, open: &mut OpenSession, idle: Duration) -> Result<bool, Fault> {
+    async fn is_usable(&self, open: &mut OpenSession, idle: Duration) -> Result<bool, SqlError> {
         if idle < FRESH {
             return Ok(true);
         }
@@ -96,7 +98,7 @@ impl Connector for PostgresConnector {
         Ok(matches!(answer, Ok(Ok(()))))
     }
 
-    async fn check_committed(&self, _: &mut OpenSession) -> Result<(), Fault> {
+    async fn check_committed(&self, _: &mut OpenSession) -> Result<(), SqlError> {
         Ok(())
     }
 
@@ -105,7 +107,7 @@ impl Connector for PostgresConnector {
         let _ = timeout(self.options.server.connect_timeout, open.connection.close()).await;
     }
 
-    async fn prepare(&self, _connection: &mut PgConnection) -> Result<(), Fault> {
+    async fn prepare(&self, _connection: &mut PgConnection) -> Result<(), SqlError> {
         Ok(())
     }
 
@@ -121,11 +123,11 @@ impl Connector for PostgresConnector {
         self.options.synchronous_commit.commit()
     }
 
-    async fn restore(&self, open: &mut OpenSession) -> Result<(), Fault> {
+    async fn restore(&self, open: &mut OpenSession) -> Result<(), SqlError> {
         let limit = self.options.server.connect_timeout;
         let restoring = opening::restore(&mut open.connection, &self.options);
         let restored = timeout(limit, restoring).await;
-        restored.unwrap_or(Err(Fault::Silent))
+        restored.unwrap_or(Err(SqlError::Silent))
     }
 
     /// The server would notice that the client is gone when the statement has ended.
@@ -175,7 +177,7 @@ impl Connector for PostgresConnector {
 }
 
 /// Returns the options of the driver; sets everything that it would else take from the environment.
-async fn server_options(endpoint: &ServerEndpoint) -> Result<PgConnectOptions, Fault> {
+async fn server_options(endpoint: &ServerEndpoint) -> Result<PgConnectOptions, SqlError> {
     let password = endpoint.password.read().await?;
     let options = PgConnectOptions::new_without_pgpass()
         .host(&endpoint.host)
@@ -191,7 +193,7 @@ async fn server_options(endpoint: &ServerEndpoint) -> Result<PgConnectOptions, F
     with_tls(options, &endpoint.tls).await
 }
 
-async fn with_tls(options: PgConnectOptions, tls: &Tls) -> Result<PgConnectOptions, Fault> {
+async fn with_tls(options: PgConnectOptions, tls: &Tls) -> Result<PgConnectOptions, SqlError> {
     let mode = match tls.mode {
         TlsMode::Disable => return Ok(options.ssl_mode(PgSslMode::Disable)),
         TlsMode::Require => PgSslMode::Require,
@@ -213,7 +215,7 @@ async fn with_tls(options: PgConnectOptions, tls: &Tls) -> Result<PgConnectOptio
         .find(|name| std::env::var_os(name).is_some())
     {
         None => Ok(options),
-        Some(variable) => Err(Fault::refused(
+        Some(variable) => Err(SqlError::refused(
             StorageErrorKind::AccessDenied,
             format!(
                 "the driver would log in with the certificate of the variable {variable}; unset it, or set \

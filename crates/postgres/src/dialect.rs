@@ -1,7 +1,7 @@
 //! PostgreSQL, as the shared stores ask for it.
 
 use actix_persistence_sql::{
-    Dialect, Driver, InvalidOption, Names, ResultOf, TableName, TransactionDialect,
+    Dialect, Driver, InvalidOption, ResultOf, SqlNames, TableName, TransactionDialect,
 };
 use actix_persistence_storage_api::Durability;
 
@@ -37,10 +37,10 @@ impl Dialect for Postgres {
         PostgresConnector::new(options)
     }
 
-    fn names(options: &PostgresOptions) -> Result<Names, InvalidOption> {
+    fn names(options: &PostgresOptions) -> Result<SqlNames, InvalidOption> {
         let events = TableName::parse(&options.store.event_table)
             .map_err(InvalidOption::of("event-table"))?;
-        let names = Names::new('"', Some(options.schema_name()?))
+        let names = SqlNames::new('"', Some(options.schema_name()?))
             .plain("event_index", &events.index("ordering"))
             .table("removed_table", &events.index(schema::REMOVED));
         Ok(options.payload_column.add_to(names))

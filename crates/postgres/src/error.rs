@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use actix_persistence_sql::{ErrorDialect, Fault, Meaning};
+use actix_persistence_sql::{ErrorClass, ErrorDialect, SqlError};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::error::DatabaseError;
 use sqlx::postgres::{PgDatabaseError, PgSeverity};
@@ -37,19 +37,19 @@ impl fmt::Display for Reported {
 impl Error for Reported {}
 
 impl ErrorDialect for Postgres {
-    /// Returns the meaning of an error, by its SQLSTATE: <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
+    /// Returns the class of an error, by its SQLSTATE: <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
     ///
     /// A statement that fails has no effect; only what ends the session may come after its commit.
-    fn meaning(error: &dyn DatabaseError) -> Meaning {
+    fn error_class(error: &dyn DatabaseError) -> ErrorClass {
         let code = error.code().unwrap_or_default();
-        let meaning = meaning_of_code(&code);
+        let class = class_of_code(&code);
         let severity = error
             .try_downcast_ref::<PgDatabaseError>()
             .map(PgDatabaseError::severity);
         if matches!(severity, Some(PgSeverity::Fatal | PgSeverity::Panic)) {
-            return meaning.unknown().ends_connection();
+            return class.unknown().ends_connection();
         }
-        meaning
+        class
     }
 
     /// Returns whether a value breaks a rule: of its type, of a constraint, of a cast to the type of a column, or of a trigger, which may
@@ -85,7 +85,7 @@ impl ErrorDialect for Postgres {
     }
 
     /// Returns whether others make the tables at this moment, perhaps by hand and without the lock.
-    fn is_disturbed(fault: &Fault) -> bool {
+    fn is_disturbed(fault: &SqlError) -> bool {
         let code = fault.reported().and_then(DatabaseError::code);
         matches!(
             code.as_deref(),
@@ -112,48 +112,52 @@ fn class_of(code: &str) -> &str {
     code.get(..2).unwrap_or_default()
 }
 
-fn meaning_of_code(code: &str) -> Meaning {
+fn class_of_code(code: &str) -> ErrorClass {
     use StorageErrorKind::*;
     match code {
-        "40001" | "40P01" => Meaning::new(Unavailable, IN_THE_WAY).again().of_rows(),
+        "40001" | "40P01" => ErrorClass::new(Unavailable, IN_THE_WAY).again().of_rows(),
         "40003" => {
-            Meaning::new(Unavailable, "the server does not know what became of it").unknown()
+            ErrorClass::new(Unavailable, "the server does not know what became of it").unknown()
         }
-        "55P03" => Meaning::new(Unavailable, LOCKED).of_rows(),
-        "57014" => Meaning::new(Timeout, TOOK_TOO_LONG).of_rows(),
-        "57P01" | "57P02" | "57P04" | "57P05" => {
-            Meaning::new(Unavailable, ENDED).unknown().ends_connection()
-        }
-        "25P03" => Meaning::new(Unavailable, ENDED).ends_connection(),
-        "57P03" => Meaning::new(Unavailable, "the server is starting or stopping"),
-        "53100" => Meaning::new(Unavailable, "the server's disk is full; free some space"),
-        "53300" => Meaning::new(Unavailable, TOO_MANY_CONNECTIONS),
-        "25006" => Meaning::new(AccessDenied, READ_ONLY).ends_connection(),
-        "42501" => Meaning::new(AccessDenied, NO_PRIVILEGE),
-        "3D000" => Meaning::new(AccessDenied, NO_DATABASE),
-        "3F000" | "42P01" | "42703" | "42804" => Meaning::new(SchemaMismatch, OTHER_TABLES),
-        "22021" | "22P05" => Meaning::new(
+        "55P03" => ErrorClass::new(Unavailable, LOCKED).of_rows(),
+        "57014" => ErrorClass::new(Timeout, TOOK_TOO_LONG).of_rows(),
+        "57P01" | "57P02" | "57P04" | "57P05" => ErrorClass::new(Unavailable, ENDED)
+            .unknown()
+            .ends_connection(),
+        "25P03" => ErrorClass::new(Unavailable, ENDED).ends_connection(),
+        "57P03" => ErrorClass::new(Unavailable, "the server is starting or stopping"),
+        "53100" => ErrorClass::new(Unavailable, "the server's disk is full; free some space"),
+        "53300" => ErrorClass::new(Unavailable, TOO_MANY_CONNECTIONS),
+        "25006" => ErrorClass::new(AccessDenied, READ_ONLY).ends_connection(),
+        "42501" => ErrorClass::new(AccessDenied, NO_PRIVILEGE),
+        "3D000" => ErrorClass::new(AccessDenied, NO_DATABASE),
+        "3F000" | "42P01" | "42703" | "42804" => ErrorClass::new(SchemaMismatch, OTHER_TABLES),
+        "22021" | "22P05" => ErrorClass::new(
             Unsupported,
             "a text holds NUL, which PostgreSQL cannot store",
         ),
-        "22001" | "22003" => Meaning::new(
+        "22001" | "22003" => ErrorClass::new(
             Unsupported,
             "a value is too long or too high for its column",
         ),
-        "22P02" => Meaning::new(Unsupported, "a value is not what its column takes"),
-        "XX001" | "XX002" => Meaning::new(Corrupt, DAMAGED),
-        "26000" => Meaning::new(Backend, POOLER),
-        "" => Meaning::new(Unavailable, ENDED).unknown().ends_connection(),
+        "22P02" => ErrorClass::new(Unsupported, "a value is not what its column takes"),
+        "XX001" | "XX002" => ErrorClass::new(Corrupt, DAMAGED),
+        "26000" => ErrorClass::new(Backend, POOLER),
+        "" => ErrorClass::new(Unavailable, ENDED)
+            .unknown()
+            .ends_connection(),
         _ => match class_of(code) {
-            "08" => Meaning::new(Unavailable, ENDED).unknown().ends_connection(),
-            "23" => Meaning::new(Corrupt, CONTRADICTION),
-            "28" => Meaning::new(AccessDenied, NO_LOGIN),
-            "53" => Meaning::new(
+            "08" => ErrorClass::new(Unavailable, ENDED)
+                .unknown()
+                .ends_connection(),
+            "23" => ErrorClass::new(Corrupt, CONTRADICTION),
+            "28" => ErrorClass::new(AccessDenied, NO_LOGIN),
+            "53" => ErrorClass::new(
                 Unavailable,
                 "the server is short of memory or another resource",
             ),
-            "54" => Meaning::new(TooLarge, "a value is larger than PostgreSQL takes here"),
-            _ => Meaning::new(Backend, "PostgreSQL refuses"),
+            "54" => ErrorClass::new(TooLarge, "a value is larger than PostgreSQL takes here"),
+            _ => ErrorClass::new(Backend, "PostgreSQL refuses"),
         },
     }
 }
@@ -211,19 +215,19 @@ mod tests {
             ("XX000", Backend),
             ("P0001", Backend),
         ] {
-            assert_eq!(meaning_of_code(code).kind, kind, "{code}");
+            assert_eq!(class_of_code(code).kind, kind, "{code}");
         }
     }
 
     #[test]
     fn only_what_may_come_after_a_commit_leaves_the_outcome_unknown() {
         for code in ["08006", "40003", "57P01", "57P02", "57P05", ""] {
-            assert_eq!(meaning_of_code(code).effect, Effect::Unknown, "{code}");
+            assert_eq!(class_of_code(code).effect, Effect::Unknown, "{code}");
         }
         for code in [
             "40001", "57014", "55P03", "53100", "23505", "XX000", "25006",
         ] {
-            assert_eq!(meaning_of_code(code).effect, Effect::NotStored, "{code}");
+            assert_eq!(class_of_code(code).effect, Effect::NotStored, "{code}");
         }
     }
 
@@ -245,22 +249,22 @@ mod tests {
     #[test]
     fn what_others_do_to_a_row_is_told_from_trouble_with_the_server() {
         for code in ["40001", "40P01", "55P03", "57014"] {
-            assert!(meaning_of_code(code).of_rows, "{code}");
+            assert!(class_of_code(code).of_rows, "{code}");
         }
         for code in [
             "57P01", "53300", "53100", "08006", "25006", "42P01", "XX001",
         ] {
-            assert!(!meaning_of_code(code).of_rows, "{code}");
+            assert!(!class_of_code(code).of_rows, "{code}");
         }
     }
 
     #[test]
     fn only_conflicts_of_transactions_are_tried_again() {
         for code in ["40001", "40P01"] {
-            assert!(meaning_of_code(code).again, "{code}");
+            assert!(class_of_code(code).again, "{code}");
         }
         for code in ["55P03", "57014", "57P01", "53300", "23505"] {
-            assert!(!meaning_of_code(code).again, "{code}");
+            assert!(!class_of_code(code).again, "{code}");
         }
     }
 }

@@ -4,7 +4,7 @@ mod append;
 mod recover;
 mod replay;
 
-use actix_persistence_sql::{Fault, Group, JournalDialect, Names, Opening};
+use actix_persistence_sql::{Group, JournalDialect, Opening, SqlError, SqlNames};
 use actix_persistence_storage_api::{
     PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
 };
@@ -17,7 +17,7 @@ impl JournalDialect for Postgres {
     type JournalQueries = PostgresQueries;
     const ONE_STATEMENT: bool = true;
 
-    fn journal_queries(names: &Names) -> PostgresQueries {
+    fn journal_queries(names: &SqlNames) -> PostgresQueries {
         crate::queries::queries(names)
     }
 
@@ -26,7 +26,7 @@ impl JournalDialect for Postgres {
         queries: &PostgresQueries,
         requests: Vec<RecoveryRequest>,
         _: Opening,
-    ) -> Result<Vec<Recovered>, Fault> {
+    ) -> Result<Vec<Recovered>, SqlError> {
         recover::recover(connection, queries, requests).await
     }
 
@@ -35,7 +35,7 @@ impl JournalDialect for Postgres {
         queries: &PostgresQueries,
         group: Group,
         _: Opening,
-    ) -> Result<Vec<PersistenceId>, Fault> {
+    ) -> Result<Vec<PersistenceId>, SqlError> {
         append::append(connection, queries, group).await
     }
 
@@ -45,7 +45,7 @@ impl JournalDialect for Postgres {
         id: &PersistenceId,
         range: ReplayRange,
         limit: PageLimit,
-    ) -> Result<ReplayPage, Fault> {
+    ) -> Result<ReplayPage, SqlError> {
         replay::read_page(connection, queries, id, range, limit).await
     }
 }

@@ -3,7 +3,7 @@
 mod pools;
 
 use actix_persistence_sql::{
-    InvalidOption, Names, ServerKind, ServerOptions, Settings, StoreOptions, TableName,
+    InvalidOption, ServerKind, ServerOptions, Settings, SqlNames, StoreOptions, TableName,
     refuses_no_json,
 };
 use actix_persistence_storage_api::SectionReader;
@@ -129,7 +129,7 @@ impl PayloadColumn {
     }
 
     /// The type of the column, how it is written and read, and the number of bytes that it counts.
-    pub(crate) fn add_to(self, names: Names) -> Names {
+    pub(crate) fn add_to(self, names: SqlNames) -> SqlNames {
         let [kind, written, read, size] = match self {
             PayloadColumn::Bytes => ["bytea", "n.payload", "e.payload", "octet_length(e.payload)"],
             PayloadColumn::Json => [

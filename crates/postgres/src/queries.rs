@@ -7,7 +7,7 @@ mod snapshot_queries;
 mod state_queries;
 
 use actix_persistence_sql::{
-    ChangeEventTexts, JournalStatements, Names, SnapshotStatements, StateStatements,
+    ChangeEventTexts, JournalStatements, SnapshotStatements, SqlNames, StateStatements,
     StatementDialect,
 };
 
@@ -22,15 +22,15 @@ impl StatementDialect for Postgres {
         epoch_of: journal_queries::EPOCH_OF,
     };
 
-    fn journal_statements(names: &Names) -> JournalStatements {
+    fn journal_statements(names: &SqlNames) -> JournalStatements {
         journal_queries::journal_statements(names)
     }
 
-    fn snapshot_statements(names: &Names) -> SnapshotStatements {
+    fn snapshot_statements(names: &SqlNames) -> SnapshotStatements {
         snapshot_queries::snapshot_statements(names)
     }
 
-    fn state_statements(names: &Names) -> StateStatements {
+    fn state_statements(names: &SqlNames) -> StateStatements {
         state_queries::state_statements(names)
     }
 }

@@ -1,6 +1,6 @@
 //! The tables and their versions.
 
-use actix_persistence_sql::{Fault, Names, RoleTexts, SchemaDialect, VersionTexts};
+use actix_persistence_sql::{RoleTexts, SchemaDialect, SqlError, SqlNames, VersionTexts};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{PgConnection, Row};
 
@@ -36,7 +36,7 @@ impl SchemaDialect for Postgres {
     });
 
     /// Waits for others who make tables, until the transaction ends; makes the schema, if it is missing.
-    async fn lock_schema(connection: &mut PgConnection, names: &Names) -> Result<(), Fault> {
+    async fn lock_schema(connection: &mut PgConnection, names: &SqlNames) -> Result<(), SqlError> {
         sqlx::query(LOCK_SCHEMA).execute(&mut *connection).await?;
         let exists: bool = sqlx::query_scalar(names.fill(SCHEMA_EXISTS))
             .fetch_one(&mut *connection)
@@ -51,7 +51,10 @@ impl SchemaDialect for Postgres {
     }
 
     /// Fails where the first call that writes would.
-    async fn check_writable(connection: &mut PgConnection, names: &Names) -> Result<(), Fault> {
+    async fn check_writable(
+        connection: &mut PgConnection,
+        names: &SqlNames,
+    ) -> Result<(), SqlError> {
         let (sql, lower_ordering) = if names.has("event_table") {
             (CHECK_JOURNAL, LOWER_ORDERING)
         } else if names.has("state_table") {
@@ -61,7 +64,7 @@ impl SchemaDialect for Postgres {
         };
         let row = sqlx::query(names.fill(sql)).fetch_one(connection).await?;
         if let Some(missing) = row.try_get::<Option<String>, _>(0)? {
-            return Err(Fault::refused(
+            return Err(SqlError::refused(
                 StorageErrorKind::AccessDenied,
                 format!("the user lacks privileges; grant {missing}"),
             ));
@@ -73,13 +76,13 @@ impl SchemaDialect for Postgres {
 
 pub(crate) const REMOVED: &str = "removed";
 
-fn check_payload_type(found: Option<String>, names: &Names) -> Result<(), Fault> {
+fn check_payload_type(found: Option<String>, names: &SqlNames) -> Result<(), SqlError> {
     let expected = names.fill("{payload_type}");
     let found = found.unwrap_or_default();
     if found == expected.as_str() {
         return Ok(());
     }
-    Err(Fault::mismatch(format!(
+    Err(SqlError::mismatch(format!(
         "the tables keep payloads as '{found}' and not as '{}'; set 'payload-column' as it was when they were made",
         expected.as_str()
     )))
@@ -91,15 +94,15 @@ fn check_payload_type(found: Option<String>, names: &Names) -> Result<(), Fault>
 fn check_ordering(
     newest: Option<i64>,
     reached: i64,
-    names: &Names,
+    names: &SqlNames,
     lower_ordering: &str,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let lower_by = match newest {
         Some(newest) if newest >= reached => newest - reached + 1,
         _ => return Ok(()),
     };
     let names = names.clone().text("lower_by", &lower_by.to_string());
-    Err(Fault::mismatch(format!(
+    Err(SqlError::mismatch(format!(
         "rows have, or had before they were removed, numbers of transactions that this server has not reached, as after a dump \
          of another server was restored; make sure that nothing writes, then run: {}; and lower by {lower_by} where queries of yours go on, too",
         names.fill(lower_ordering).as_str()

@@ -2,7 +2,7 @@
 
 mod numeric;
 
-use actix_persistence_sql::{Fault, Quoting, RowOf, SessionDialect, refuses_type};
+use actix_persistence_sql::{Quoting, RowOf, SessionDialect, SqlError, refuses_type};
 use actix_persistence_storage_api::SqlValue;
 use sqlx::postgres::types::Oid;
 use sqlx::postgres::{PgArgumentBuffer, PgArguments, PgTypeInfo};
@@ -60,7 +60,7 @@ impl SessionDialect for Postgres {
         added.expect("plain values are always encoded");
     }
 
-    fn read_value(row: &RowOf<Postgres>, column: usize) -> Result<SqlValue, Fault> {
+    fn read_value(row: &RowOf<Postgres>, column: usize) -> Result<SqlValue, SqlError> {
         let value = row.try_get_raw(column)?;
         if value.is_null() {
             return Ok(SqlValue::Null);
@@ -104,7 +104,7 @@ fn letter(value: &SqlValue) -> char {
     }
 }
 
-fn text(bytes: &[u8]) -> Result<SqlValue, Fault> {
+fn text(bytes: &[u8]) -> Result<SqlValue, SqlError> {
     let text = std::str::from_utf8(bytes).map_err(|error| sqlx::Error::Decode(error.into()))?;
     Ok(SqlValue::from(text))
 }

@@ -10,7 +10,7 @@ use actix_persistence_storage_api::{
 use crc32fast::Hasher;
 use std::sync::Arc;
 
-use crate::Fault;
+use crate::SqlError;
 
 /// The method of a sum; a database keeps it above the 32 bits of the sum.
 ///
@@ -54,9 +54,9 @@ pub(crate) fn of_state(
 }
 
 /// Fails if a stored sum is another one; rows without a sum were stored by other tools.
-pub(crate) fn check(stored: Option<i64>, sum: impl FnOnce() -> i64) -> Result<(), Fault> {
+pub(crate) fn check(stored: Option<i64>, sum: impl FnOnce() -> i64) -> Result<(), SqlError> {
     match stored {
-        Some(stored) if stored != sum() => Err(Fault::corrupt(
+        Some(stored) if stored != sum() => Err(SqlError::corrupt(
             "it is not what was stored there: its checksum is another one; restore a backup, or set 'checksum' to NULL if you \
              changed the row on purpose",
         )),
@@ -72,7 +72,7 @@ pub fn check_event(
     id: &PersistenceId,
     event: &EventRecord,
     stored: Option<i64>,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let number = event.sequence_nr;
     check(stored, || of_event(id, event))
         .map_err(|fault| fault.about(format_args!("sequence number {number}")))

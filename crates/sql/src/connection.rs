@@ -21,10 +21,10 @@ use sqlx::SqlSafeStr;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::{timeout, timeout_at};
 
-use crate::schema::Component;
+use crate::schema::StoreSchema;
 use crate::{
-    ConnectionOf, Connector, Dialect, Driver, ErrorDialect, Fault, JournalDialect, Portable, Role,
-    TransactionDialect, classify,
+    ConnectionOf, Connector, Dialect, Driver, ErrorDialect, JournalDialect, Role, SqlError,
+    SqlxDatabase, TransactionDialect, classify,
 };
 
 use attempts::{Attempts, Failed};
@@ -34,7 +34,7 @@ use set_up::set_up;
 pub(crate) use visit::Visit;
 
 /// An operation on a connection.
-pub type Work<'c, T> = BoxFuture<'c, Result<T, Fault>>;
+pub type Work<'c, T> = BoxFuture<'c, Result<T, SqlError>>;
 
 /// Says whether a transaction is begun when its work runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,10 @@ impl Opening {
     ///
     /// # Errors
     /// If the database does not answer, or refuses.
-    pub async fn complete<D: Dialect>(self, connection: &mut ConnectionOf<D>) -> Result<(), Fault> {
+    pub async fn complete<D: Dialect>(
+        self,
+        connection: &mut ConnectionOf<D>,
+    ) -> Result<(), SqlError> {
         if self == Opening::Due {
             D::Database::run(connection, D::BEGIN.into_sql_str()).await?;
         }
@@ -111,7 +114,7 @@ impl<C: Connector> Connections<C> {
         turn.expect("the semaphore is never closed")
     }
 
-    /// Makes the tables of a component ready, and checks how the database is opened.
+    /// Makes the tables of a schema ready, and checks how the database is opened.
     ///
     /// Several processes may do this at once: a lock lets one make the tables, the others find them.
     ///
@@ -122,7 +125,7 @@ impl<C: Connector> Connections<C> {
     /// The work goes on to its end even if the future is dropped.
     pub async fn initialize(
         &self,
-        component: Arc<Component<C::Dialect>>,
+        schema: Arc<StoreSchema<C::Dialect>>,
         auto_initialize: bool,
     ) -> Result<(), StorageError> {
         let connector = Arc::clone(&self.connector);
@@ -130,7 +133,7 @@ impl<C: Connector> Connections<C> {
         detached(Operation::Initialize, async move {
             let not_stored = not_stored::<C>(Operation::Initialize);
             let look_again = |fault| not_stored(connector.look_again(fault));
-            set_up(&*connector, &component, auto_initialize)
+            set_up(&*connector, &schema, auto_initialize)
                 .await
                 .map_err(look_again)?;
             let lease = writers.take(writers.wait()).await.map_err(look_again)?;
@@ -475,12 +478,12 @@ struct Call<C: Connector> {
 }
 
 impl<C: Connector> Call<C> {
-    async fn seat(&self) -> Result<Lease<C>, Fault> {
+    async fn seat(&self) -> Result<Lease<C>, SqlError> {
         self.seats.take(self.seats.wait()).await
     }
 
     /// Returns a writer, with the turn of code of the application.
-    async fn writer(&self) -> Result<(Lease<C>, Option<OwnedSemaphorePermit>), Fault> {
+    async fn writer(&self) -> Result<(Lease<C>, Option<OwnedSemaphorePermit>), SqlError> {
         let wait = self.seats.wait();
         let turn = match &self.visit {
             None => None,
@@ -492,7 +495,7 @@ impl<C: Connector> Call<C> {
                         "other change handlers and transactions of the application take all the time; make them faster, \
                          or {advice}"
                     );
-                    Fault::refused(StorageErrorKind::Busy, message)
+                    SqlError::refused(StorageErrorKind::Busy, message)
                 })?;
                 Some(turn.expect("the semaphore is never closed"))
             }
@@ -535,7 +538,7 @@ impl<C: Connector> Call<C> {
     }
 
     /// Commits what worked, and undoes what did not.
-    async fn end<T>(&self, mut lease: Lease<C>, result: Result<T, Fault>) -> Result<T, Failed> {
+    async fn end<T>(&self, mut lease: Lease<C>, result: Result<T, SqlError>) -> Result<T, Failed> {
         let value = match result {
             Ok(value) => value,
             Err(fault) => {
@@ -604,10 +607,10 @@ impl<C: Connector> Call<C> {
     /// The time is that of the client: a server that hangs does not look at its own limit.
     async fn within_limit<T>(
         &self,
-        work: impl Future<Output = Result<T, Fault>>,
-    ) -> Result<T, Fault> {
+        work: impl Future<Output = Result<T, SqlError>>,
+    ) -> Result<T, SqlError> {
         let result = match self.time_limit {
-            Some(limit) => timeout(limit, work).await.unwrap_or(Err(Fault::Silent)),
+            Some(limit) => timeout(limit, work).await.unwrap_or(Err(SqlError::Silent)),
             None => work.await,
         };
         if let Err(fault) = &result
@@ -636,14 +639,14 @@ pub(crate) fn with_opening<D: Dialect, I, T>(
     move |connection, input| work(connection, input, opening)
 }
 
-fn not_stored<C: Connector>(operation: Operation) -> impl Fn(Fault) -> StorageError + Copy {
+fn not_stored<C: Connector>(operation: Operation) -> impl Fn(SqlError) -> StorageError + Copy {
     move |fault| classify::<C::Dialect>(operation, Effect::NotStored, fault)
 }
 
 async fn run<C: Connector>(
     connection: &mut ConnectionOf<C::Dialect>,
     sql: &'static str,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     type Database<C> = <<C as Connector>::Dialect as Driver>::Database;
     Database::<C>::run(connection, sql.into_sql_str()).await?;
     Ok(())
@@ -653,7 +656,7 @@ async fn run<C: Connector>(
 async fn run_commit<C: Connector>(
     connection: &mut ConnectionOf<C::Dialect>,
     sql: &'static str,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     type Database<C> = <<C as Connector>::Dialect as Driver>::Database;
     if !C::Dialect::PREPARES_COMMIT {
         return run::<C>(connection, sql).await;

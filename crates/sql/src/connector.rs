@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sqlx::SqlSafeStr;
 
-use crate::{ConnectionOf, Dialect, Driver, Fault, Portable, TransactionDialect};
+use crate::{ConnectionOf, Dialect, Driver, SqlError, SqlxDatabase, TransactionDialect};
 
 /// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
     type Open: fmt::Debug + Send + 'static;
 
     /// Opens a connection and checks that it is what durability needs.
-    fn open(&self, role: Role) -> impl Future<Output = Result<Self::Open, Fault>> + Send;
+    fn open(&self, role: Role) -> impl Future<Output = Result<Self::Open, SqlError>> + Send;
 
     /// Returns the driver's connection.
     fn connection(open: &mut Self::Open) -> &mut ConnectionOf<Self::Dialect>;
@@ -39,14 +39,14 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
         &self,
         open: &mut Self::Open,
         idle: Duration,
-    ) -> impl Future<Output = Result<bool, Fault>> + Send;
+    ) -> impl Future<Output = Result<bool, SqlError>> + Send;
 
     /// Fails if what was just committed on the connection does not count. No other writer writes on a connection of
     /// this process meanwhile, where there is one writer.
     fn check_committed(
         &self,
         open: &mut Self::Open,
-    ) -> impl Future<Output = Result<(), Fault>> + Send;
+    ) -> impl Future<Output = Result<(), SqlError>> + Send;
 
     /// Closes a connection that is not used, and leaves the database as a copy of its files should find it.
     fn close(&self, open: Self::Open, role: Role) -> impl Future<Output = ()> + Send;
@@ -55,10 +55,10 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
     fn prepare(
         &self,
         connection: &mut ConnectionOf<Self::Dialect>,
-    ) -> impl Future<Output = Result<(), Fault>> + Send;
+    ) -> impl Future<Output = Result<(), SqlError>> + Send;
 
     /// Begins a transaction that writes.
-    fn begin(&self, open: &mut Self::Open) -> impl Future<Output = Result<(), Fault>> + Send {
+    fn begin(&self, open: &mut Self::Open) -> impl Future<Output = Result<(), SqlError>> + Send {
         async move {
             let connection = Self::connection(open);
             let begin = Self::Dialect::BEGIN.into_sql_str();
@@ -66,15 +66,15 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
         }
     }
 
-    /// Returns whether a fault that kept the database from being opened may be gone a moment later, although it looks
+    /// Returns whether an error that kept the database from being opened may be gone a moment later, although it looks
     /// lasting.
-    fn may_pass(&self, _fault: &Fault) -> bool {
+    fn may_pass(&self, _fault: &SqlError) -> bool {
         false
     }
 
-    /// Returns the fault with the kind that a look at the database itself shows, so that only a lasting one keeps an
+    /// Returns the error with the kind that a look at the database itself shows, so that only a lasting one keeps an
     /// application from starting, or ends what works.
-    fn look_again(&self, fault: Fault) -> Fault {
+    fn look_again(&self, fault: SqlError) -> SqlError {
         fault
     }
 
@@ -95,7 +95,7 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// If that did not work; the connection is then closed.
-    fn restore(&self, _open: &mut Self::Open) -> impl Future<Output = Result<(), Fault>> + Send {
+    fn restore(&self, _open: &mut Self::Open) -> impl Future<Output = Result<(), SqlError>> + Send {
         std::future::ready(Ok(()))
     }
 

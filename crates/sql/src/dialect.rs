@@ -19,7 +19,7 @@ pub use session::SessionDialect;
 pub use statements::{ChangeEventTexts, StatementDialect};
 pub use transactions::TransactionDialect;
 
-use crate::{Connector, InvalidOption, Names, Portable, Settings};
+use crate::{Connector, InvalidOption, Settings, SqlNames, SqlxDatabase};
 
 /// The connection of a dialect, as its driver has it.
 pub type ConnectionOf<D> = <<D as Driver>::Database as Database>::Connection;
@@ -75,7 +75,7 @@ pub trait Dialect:
     ///
     /// # Errors
     /// If a setting cannot be used.
-    fn names(options: &Self::Options) -> Result<Names, InvalidOption>;
+    fn names(options: &Self::Options) -> Result<SqlNames, InvalidOption>;
 }
 
 /// A database as its driver reaches it: the part of a [`Dialect`] on which the others rest.
@@ -83,7 +83,7 @@ pub trait Dialect:
 /// Never a value: everything that differs between two stores is in the [`Options`](Dialect::Options).
 pub trait Driver: fmt::Debug + Send + Sync + Sized + 'static {
     /// The driver of the database.
-    type Database: Portable;
+    type Database: SqlxDatabase;
 
     /// True if keys, which are compared byte by byte, are bytes for the driver, because its texts have a collation.
     const KEYS_ARE_BYTES: bool;

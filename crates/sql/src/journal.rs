@@ -19,12 +19,12 @@ use crate::connection::{Connections, Opening, with_opening, work_on};
 use crate::group::plan;
 use crate::refusal;
 use crate::row::{get_epoch_or_changes, get_integer, get_number, get_writer};
-use crate::schema::Component;
+use crate::schema::StoreSchema;
 use crate::turns::Turns;
 use crate::values::Values;
 use crate::{
-    ConnectionOf, Dialect, Fault, Group, InvalidOption, JournalStatements, Names, Portable, RowOf,
-    Settings,
+    ConnectionOf, Dialect, Group, InvalidOption, JournalStatements, RowOf, Settings, SqlError,
+    SqlNames, SqlxDatabase,
 };
 
 use delete::Chunk;
@@ -41,7 +41,7 @@ pub struct SqlJournal<D: Dialect> {
     connections: Arc<Connections<D::Connector>>,
     statements: Arc<JournalStatements>,
     queries: Arc<D::JournalQueries>,
-    component: Arc<Component<D>>,
+    schema: Arc<StoreSchema<D>>,
     purger: Purger<D>,
     turns: Turns,
     options: D::Options,
@@ -69,7 +69,7 @@ impl<D: Dialect> SqlJournal<D> {
         let names = journal_names::<D>(&options)?;
         let statements = Arc::new(D::journal_statements(&names));
         let queries = Arc::new(D::journal_queries(&names));
-        let component = Arc::new(Component::journal(names, store)?);
+        let schema = Arc::new(StoreSchema::journal(names, store)?);
         let chunk = Chunk {
             rows: store.delete_chunk_events as u64,
             bytes: CHUNK_BYTES,
@@ -79,7 +79,7 @@ impl<D: Dialect> SqlJournal<D> {
             connections,
             statements,
             queries,
-            component,
+            schema,
             purger,
             turns: Turns::new(),
             options,
@@ -102,7 +102,7 @@ impl<D: Dialect> SqlJournal<D> {
     /// # Errors
     /// If the database knows no roles, or one of these cannot be used.
     pub fn schema_sql(&self, roles: Option<&Roles>) -> Result<String, String> {
-        self.component.script(roles)
+        self.schema.script(roles)
     }
 
     async fn append(&self, group: Group) -> Result<Vec<PersistenceId>, StorageError> {
@@ -209,7 +209,7 @@ impl<D: Dialect> SqlJournal<D> {
 ///
 /// # Errors
 /// If a setting cannot be used.
-pub(crate) fn journal_names<D: Dialect>(options: &D::Options) -> Result<Names, InvalidOption> {
+pub(crate) fn journal_names<D: Dialect>(options: &D::Options) -> Result<SqlNames, InvalidOption> {
     let [events, tags, metadata] = options.store().journal_tables()?;
     Ok(D::names(options)?
         .plain("tag_index", &tags.index("ordering"))
@@ -222,9 +222,9 @@ pub(crate) fn journal_names<D: Dialect>(options: &D::Options) -> Result<Names, I
 #[async_trait]
 impl<D: Dialect> Journal for SqlJournal<D> {
     async fn initialize(&self) -> Result<(), StorageError> {
-        let component = Arc::clone(&self.component);
+        let schema = Arc::clone(&self.schema);
         self.connections
-            .initialize(component, self.options.store().auto_initialize)
+            .initialize(schema, self.options.store().auto_initialize)
             .await?;
         if D::CHECKS_JOURNAL {
             let queries = Arc::clone(&self.queries);
@@ -437,7 +437,7 @@ impl<D: Dialect> fmt::Debug for SqlJournal<D> {
     }
 }
 
-fn head_of<D: Dialect>(row: &RowOf<D>) -> Result<StreamHead, Fault> {
+fn head_of<D: Dialect>(row: &RowOf<D>) -> Result<StreamHead, SqlError> {
     let epoch = get_epoch_or_changes::<D>(row, 2)?;
     Ok(StreamHead {
         highest_sequence_nr: get_number::<D>(row, 0)?,
@@ -451,7 +451,7 @@ async fn find_positions<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &JournalStatements,
     ids: Vec<PersistenceId>,
-) -> Result<Vec<(PersistenceId, WriterPosition)>, Fault> {
+) -> Result<Vec<(PersistenceId, WriterPosition)>, SqlError> {
     let mut positions = Vec::with_capacity(ids.len());
     for id in ids {
         let mut values = Values::<D>::with_capacity(1);

@@ -9,18 +9,18 @@ mod checksum;
 mod connection;
 mod connector;
 mod dialect;
-mod fault;
 mod group;
 mod names;
 mod options;
 mod page;
 mod placeholders;
-mod portable;
 mod refusal;
 mod row;
 mod schema;
 mod server;
 mod session;
+mod sql_error;
+mod sqlx_database;
 mod statements;
 mod table_name;
 mod turns;
@@ -34,27 +34,27 @@ pub use dialect::{
     RoleTexts, RowOf, SchemaDialect, SessionDialect, StatementDialect, TransactionDialect,
     VersionTexts,
 };
-pub use fault::{Fault, Meaning, classify};
 pub use group::{EventRow, Group, Head};
 pub use journal::SqlJournal;
-pub use names::Names;
+pub use names::SqlNames;
 pub use options::{InvalidOption, Settings, StoreOptions, read_bytes, read_count, within};
 pub use page::{MOST_BYTES, MOST_TEXT_BYTES, PageStatements, read_page_of_rows, too_large};
 pub use placeholders::{Piece, Quoting, pieces};
 pub use plugin::SqlPlugin;
-pub use portable::Portable;
 pub use refusal::refuses_no_json;
 pub use row::{
     get_bytes, get_epoch, get_integer, get_key, get_number, get_optional_integer, get_payload,
     get_text, get_writer, to_serializer_id,
 };
-pub use schema::Component;
+pub use schema::StoreSchema;
 pub use server::{
     MOST_CHANGES, Password, Secret, ServerEndpoint, ServerKind, ServerOptions, Tls, TlsFiles,
     TlsMode, percent_decoded,
 };
 pub use session::{refuses_type, transact};
 pub use snapshot_store::SqlSnapshotStore;
+pub use sql_error::{ErrorClass, SqlError, classify};
+pub use sqlx_database::SqlxDatabase;
 pub use state_store::SqlStateStore;
 pub use statements::{
     BeginningStatements, JournalStatements, LateNumberingStatements, NumberingStatements,

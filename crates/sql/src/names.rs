@@ -8,16 +8,16 @@ use crate::{MOST_BYTES, MOST_TEXT_BYTES, TableName};
 
 /// The names that replace `{keys}` in the texts of a plugin.
 ///
-/// Safe because a [`TableName`] is a plain identifier, a [`Names::text`] is written in the plugin, and so is everything
+/// Safe because a [`TableName`] is a plain identifier, a [`SqlNames::text`] is written in the plugin, and so is everything
 /// else of a text. The quotes let a table be called `order`.
 #[derive(Clone, Debug)]
-pub struct Names {
+pub struct SqlNames {
     quote: char,
     schema: Option<TableName>,
     replacements: Vec<(String, String)>,
 }
 
-impl Names {
+impl SqlNames {
     /// Returns no names yet; `quote` is what the database puts around a name, `schema` what it puts before that of a
     /// table.
     pub fn new(quote: char, schema: Option<TableName>) -> Self {
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn names_are_quoted_and_qualified_wherever_they_stand() {
-        let names = Names::new('"', Some(name("bank")))
+        let names = SqlNames::new('"', Some(name("bank")))
             .table("events", &name("order"))
             .plain("index", &name("order").index("x"));
         let sql = names.fill("CREATE INDEX {index} ON {events}; SELECT {schema_text}");
@@ -118,7 +118,7 @@ mod tests {
             sql.as_str(),
             "CREATE INDEX \"order_x\" ON \"bank\".\"order\"; SELECT 'bank'"
         );
-        let names = Names::new('`', None).table("events", &name("order"));
+        let names = SqlNames::new('`', None).table("events", &name("order"));
         assert_eq!(
             names.fill("{events} {version_table}").as_str(),
             "`order` `actix_persistence_schema`"

@@ -14,7 +14,7 @@ use crate::row::{
     get_shared_text, get_writer, to_serializer_id,
 };
 use crate::values::{Values, to_bound};
-use crate::{ConnectionOf, Dialect, Fault, Portable, RowOf};
+use crate::{ConnectionOf, Dialect, RowOf, SqlError, SqlxDatabase};
 
 /// The largest number of bytes of payload and metadata that a row may have.
 ///
@@ -26,8 +26,8 @@ pub const MOST_BYTES: usize = 2 * MAX_PAYLOAD_BYTES;
 pub const MOST_TEXT_BYTES: usize = 64 * 1024;
 
 /// Returns the error about a row that has more bytes than it may have, which were not read.
-pub fn too_large(bytes: u64) -> Fault {
-    Fault::corrupt(format!(
+pub fn too_large(bytes: u64) -> SqlError {
+    SqlError::corrupt(format!(
         "it has {bytes} bytes, which is more than was ever stored: at most {MOST_BYTES} in payload and metadata, and \
          {MOST_TEXT_BYTES} in manifests"
     ))
@@ -61,7 +61,7 @@ pub async fn read_page_of_rows<D: Dialect>(
     statements: &PageStatements<'_, D>,
     id: &PersistenceId,
     limit: PageLimit,
-) -> Result<ReplayPage, Fault> {
+) -> Result<ReplayPage, SqlError> {
     let mut deleted_before = None;
     let mut is_first = true;
     loop {
@@ -90,7 +90,7 @@ pub async fn read_page_of_rows<D: Dialect>(
         };
         // Tags are removed only after what is deleted was raised, which the next reading shows.
         if deleted_before == Some(draft.deleted_to) {
-            return Err(Fault::corrupt(format!(
+            return Err(SqlError::corrupt(format!(
                 "sequence number {incomplete}: it has more or fewer tags than when it was stored"
             )));
         }
@@ -124,7 +124,7 @@ impl Draft {
     }
 
     /// Takes an event, unless a limit is reached.
-    fn take<D: Dialect>(&mut self, row: &RowOf<D>) -> Result<(), Fault> {
+    fn take<D: Dialect>(&mut self, row: &RowOf<D>) -> Result<(), SqlError> {
         self.deleted_to = get_number::<D>(row, 0)?;
         if get_optional_integer::<D>(row, 1)?.is_none() {
             return Ok(());
@@ -143,7 +143,7 @@ impl Draft {
         let last = self.events.last().map_or(0, |last| last.sequence_nr);
         if event.sequence_nr <= last {
             let found = event.sequence_nr;
-            return Err(Fault::corrupt(format!(
+            return Err(SqlError::corrupt(format!(
                 "sequence number {found} comes after {last}"
             )));
         }
@@ -161,7 +161,7 @@ impl Draft {
         connection: &mut ConnectionOf<D>,
         sql: &SqlStr,
         id: &PersistenceId,
-    ) -> Result<Option<SequenceNr>, Fault> {
+    ) -> Result<Option<SequenceNr>, SqlError> {
         let mut tagged = self.tags.iter().zip(&self.events);
         let Some((_, first)) = tagged.find(|(tags, _)| **tags > 0) else {
             return Ok(None);
@@ -192,7 +192,7 @@ impl Draft {
     }
 
     /// Fails at the first event that is not what was stored.
-    fn check(&self, id: &PersistenceId) -> Result<(), Fault> {
+    fn check(&self, id: &PersistenceId) -> Result<(), SqlError> {
         let mut events = self.events.iter().zip(&self.checksums);
         events.try_for_each(|(event, checksum)| check_event(id, event, *checksum))
     }
@@ -203,7 +203,7 @@ impl Draft {
 }
 
 /// Fails if this column says that the row has more bytes than it may have.
-pub(crate) fn check_size<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<(), Fault> {
+pub(crate) fn check_size<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<(), SqlError> {
     match get_optional_integer::<D>(row, column)? {
         Some(bytes) => Err(too_large(u64::try_from(bytes).unwrap_or_default())),
         None => Ok(()),
@@ -214,7 +214,7 @@ pub(crate) fn check_size<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<()
 fn to_event<D: Dialect>(
     row: &RowOf<D>,
     before: Option<&EventRecord>,
-) -> Result<EventRecord, Fault> {
+) -> Result<EventRecord, SqlError> {
     let number = get_number::<D>(row, 1)?;
     check_size::<D>(row, 13)?;
     let timestamp = Timestamp::from_micros(get_integer::<D>(row, 2)?);

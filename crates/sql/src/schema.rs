@@ -13,7 +13,7 @@ use sqlx::SqlStr;
 use crate::row::{get_integer, get_text};
 use crate::values::Values;
 use crate::{
-    ConnectionOf, Dialect, Fault, InvalidOption, Names, Portable, StoreOptions, TableName,
+    ConnectionOf, Dialect, InvalidOption, SqlError, SqlNames, SqlxDatabase, StoreOptions, TableName,
 };
 
 use own_columns::own_columns;
@@ -22,8 +22,8 @@ use own_columns::own_columns;
 ///
 /// Journal, snapshot store and state store have versions of their own, one for each set of names: a database may hold several.
 #[derive(Debug)]
-pub struct Component<D: Dialect> {
-    /// The name of the component in the version table.
+pub struct StoreSchema<D: Dialect> {
+    /// The kind of store, which the version table calls a component.
     name: &'static str,
     /// The first names the row of the version table.
     tables: Vec<TableName>,
@@ -31,7 +31,7 @@ pub struct Component<D: Dialect> {
     columns: Vec<Vec<Box<str>>>,
     /// The steps of which the schema is made: step `n` makes version `n + 1` of version `n`.
     steps: Vec<SqlStr>,
-    names: Names,
+    names: SqlNames,
     versions: Versions,
     dialect: PhantomData<D>,
 }
@@ -46,25 +46,25 @@ struct Versions {
     columns: SqlStr,
 }
 
-impl<D: Dialect> Component<D> {
-    /// Makes the component of the tables `{event_table}`, `{tag_table}` and `{metadata_table}`, with names for indexes:
+impl<D: Dialect> StoreSchema<D> {
+    /// Makes the schema of the tables `{event_table}`, `{tag_table}` and `{metadata_table}`, with names for indexes:
     /// `{tag_index}` and `{unpurged_index}`.
     ///
     /// # Errors
     /// If a name cannot be used.
-    pub(crate) fn journal(names: Names, options: &StoreOptions) -> Result<Self, InvalidOption> {
+    pub(crate) fn journal(names: SqlNames, options: &StoreOptions) -> Result<Self, InvalidOption> {
         let mut tables = Vec::from(options.journal_tables()?);
         let events = tables[0].clone();
         tables.extend(D::MORE_JOURNAL_TABLES.iter().map(|more| events.index(more)));
         Ok(Self::new("journal", tables, D::JOURNAL_STEPS, names))
     }
 
-    /// Makes the component of the table `{snapshot_table}`.
+    /// Makes the schema of the table `{snapshot_table}`.
     ///
     /// # Errors
     /// If the name cannot be used.
     pub(crate) fn snapshot_store(
-        names: Names,
+        names: SqlNames,
         options: &StoreOptions,
     ) -> Result<Self, InvalidOption> {
         let tables = vec![options.snapshot_table()?];
@@ -76,19 +76,19 @@ impl<D: Dialect> Component<D> {
         ))
     }
 
-    /// Makes the component of the table `{state_table}`, and of those that belong to it.
-    pub(crate) fn state_table(names: Names, table: &TableName) -> Self {
+    /// Makes the schema of the table `{state_table}`, and of those that belong to it.
+    pub(crate) fn state_table(names: SqlNames, table: &TableName) -> Self {
         let more = D::MORE_STATE_TABLES.iter().map(|more| table.index(more));
         let tables = std::iter::once(table.clone()).chain(more).collect();
         Self::new("state store", tables, D::STATE_STEPS, names)
     }
 
-    /// Makes a component of these tables, which the steps make; the first table identifies the component.
+    /// Makes the schema of these tables, which the steps make; the first table identifies it.
     pub fn new(
         name: &'static str,
         tables: Vec<TableName>,
         steps: &[&'static str],
-        names: Names,
+        names: SqlNames,
     ) -> Self {
         let steps: Vec<_> = steps.iter().map(|text| names.fill(text)).collect();
         let columns = tables
@@ -159,16 +159,16 @@ impl<D: Dialect> Component<D> {
     ///
     /// # Errors
     /// If they are newer, incomplete, or of another program.
-    pub async fn is_current(&self, connection: &mut ConnectionOf<D>) -> Result<bool, Fault> {
+    pub async fn is_current(&self, connection: &mut ConnectionOf<D>) -> Result<bool, SqlError> {
         Ok(self.version(connection).await? == Some(self.newest()))
     }
 
     /// Returns whether missing or older tables may be made; only then is there anything to write.
-    pub fn check_may_be_made(&self, auto_initialize: bool) -> Result<(), Fault> {
+    pub fn check_may_be_made(&self, auto_initialize: bool) -> Result<(), SqlError> {
         if auto_initialize {
             return Ok(());
         }
-        Err(Fault::mismatch(format!(
+        Err(SqlError::mismatch(format!(
             "the tables of the {} are missing or older than version {}; set 'auto-initialize = true' once, or run what \
              'actix-persistence schema' prints",
             self.name,
@@ -180,7 +180,7 @@ impl<D: Dialect> Component<D> {
     ///
     /// The version is noted after every step, so that a database which cannot take back its steps goes on where it
     /// was interrupted.
-    pub async fn bring_up_to_date(&self, connection: &mut ConnectionOf<D>) -> Result<(), Fault> {
+    pub async fn bring_up_to_date(&self, connection: &mut ConnectionOf<D>) -> Result<(), SqlError> {
         // Not looked at before the lock is there: between two looks others may make what the second one finds.
         D::lock_schema(connection, &self.names).await?;
         if self.is_current(connection).await? {
@@ -202,11 +202,11 @@ impl<D: Dialect> Component<D> {
     }
 
     /// Fails if the stores cannot be written to.
-    pub async fn check_writable(&self, connection: &mut ConnectionOf<D>) -> Result<(), Fault> {
+    pub async fn check_writable(&self, connection: &mut ConnectionOf<D>) -> Result<(), SqlError> {
         D::check_writable(connection, &self.names).await
     }
 
-    async fn note(&self, connection: &mut ConnectionOf<D>, version: usize) -> Result<(), Fault> {
+    async fn note(&self, connection: &mut ConnectionOf<D>, version: usize) -> Result<(), SqlError> {
         let mut values = Values::<D>::with_capacity(4);
         values.text(self.tables[0].as_str());
         values.text(&self.other_tables());
@@ -249,7 +249,7 @@ impl<D: Dialect> Component<D> {
     }
 
     /// Returns the version of the tables, none if nothing was ever made; 0 if making them was interrupted.
-    async fn version(&self, connection: &mut ConnectionOf<D>) -> Result<Option<usize>, Fault> {
+    async fn version(&self, connection: &mut ConnectionOf<D>) -> Result<Option<usize>, SqlError> {
         let version = self.noted_version(connection).await?;
         if version == Some(0) {
             return Ok(version);
@@ -262,13 +262,13 @@ impl<D: Dialect> Component<D> {
             }
             let table = table.as_str();
             if version.is_none() && exists {
-                return Err(Fault::mismatch(format!(
+                return Err(SqlError::mismatch(format!(
                     "there is a table '{table}' that the {} did not make; choose other table names, or another database",
                     self.name
                 )));
             }
             if version.is_some() && !exists {
-                return Err(Fault::mismatch(format!(
+                return Err(SqlError::mismatch(format!(
                     "the table '{table}' is missing, although the {} with the table '{}' was made; \
                      use the same table names as then, or restore a backup",
                     self.name,
@@ -282,7 +282,7 @@ impl<D: Dialect> Component<D> {
     async fn noted_version(
         &self,
         connection: &mut ConnectionOf<D>,
-    ) -> Result<Option<usize>, Fault> {
+    ) -> Result<Option<usize>, SqlError> {
         if !self
             .table_exists(connection, &TableName::of_versions())
             .await?
@@ -302,7 +302,7 @@ impl<D: Dialect> Component<D> {
         };
         let component = get_text::<D>(row, 0)?;
         if component != self.name {
-            return Err(Fault::mismatch(format!(
+            return Err(SqlError::mismatch(format!(
                 "the table '{}' belongs to a {component}; give the {} a table of its own",
                 self.tables[0].as_str(),
                 self.name
@@ -310,7 +310,7 @@ impl<D: Dialect> Component<D> {
         }
         let others = get_text::<D>(row, 2)?;
         if !others.eq_ignore_ascii_case(&self.other_tables()) {
-            return Err(Fault::mismatch(format!(
+            return Err(SqlError::mismatch(format!(
                 "the table '{}' was made together with {others}, not with {}; use the same table names as then",
                 self.tables[0].as_str(),
                 self.other_tables()
@@ -319,7 +319,7 @@ impl<D: Dialect> Component<D> {
         let version = get_integer::<D>(row, 1)?;
         match usize::try_from(version) {
             Ok(version) if version <= self.newest() => Ok(Some(version)),
-            _ => Err(Fault::mismatch(format!(
+            _ => Err(SqlError::mismatch(format!(
                 "the tables of the {} have version {version}, newer than version {} of this program; \
                  use a newer program",
                 self.name,
@@ -333,7 +333,7 @@ impl<D: Dialect> Component<D> {
         &self,
         connection: &mut ConnectionOf<D>,
         table: &TableName,
-    ) -> Result<Vec<(String, String)>, Fault> {
+    ) -> Result<Vec<(String, String)>, SqlError> {
         let mut values = Values::<D>::with_capacity(1);
         values.text(table.as_str());
         let sql = self.versions.columns.clone();
@@ -349,7 +349,7 @@ impl<D: Dialect> Component<D> {
         connection: &mut ConnectionOf<D>,
         table: &TableName,
         columns: &[Box<str>],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SqlError> {
         let found = self.columns_of(connection, table).await?;
         let has = |column: &str| {
             let mut found = found.iter();
@@ -360,7 +360,7 @@ impl<D: Dialect> Component<D> {
         if missing.is_empty() {
             return Ok(());
         }
-        Err(Fault::mismatch(format!(
+        Err(SqlError::mismatch(format!(
             "the table '{}' of the {} has no column {}; add it as 'actix-persistence schema' prints it, with what it held, \
              or restore a backup",
             table.as_str(),
@@ -373,7 +373,7 @@ impl<D: Dialect> Component<D> {
         &self,
         connection: &mut ConnectionOf<D>,
         table: &TableName,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, SqlError> {
         let mut values = Values::<D>::with_capacity(1);
         values.text(table.as_str());
         let sql = self.versions.table_exists.clone();

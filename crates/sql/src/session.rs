@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use crate::connection::Visit;
 use crate::names::of_application;
 use crate::{
-    ConnectionOf, Connections, Connector, Dialect, Driver, Fault, Portable, RowOf, classify,
+    ConnectionOf, Connections, Connector, Dialect, Driver, RowOf, SqlError, SqlxDatabase, classify,
 };
 
 use statement::{Kind, kind_of};
@@ -38,7 +38,7 @@ pub(crate) struct SqlSession<'c, D: Dialect> {
     guard: Option<Guard>,
     /// The first statement that failed: nothing may be committed after it, whatever the code makes of it. Some databases
     /// would commit what came before it, others forget everything and say that they committed.
-    failed: Option<Fault>,
+    failed: Option<SqlError>,
     /// True if a statement has committed what came before it.
     has_committed: bool,
 }
@@ -47,7 +47,10 @@ pub(crate) struct SqlSession<'c, D: Dialect> {
 struct Guard(String);
 
 impl Guard {
-    async fn set<D: Dialect>(connection: &mut ConnectionOf<D>, then: &str) -> Result<Self, Fault> {
+    async fn set<D: Dialect>(
+        connection: &mut ConnectionOf<D>,
+        then: &str,
+    ) -> Result<Self, SqlError> {
         let guard = Self(format!("actix_{}", WriterId::random()).replace('-', "_"));
         guard.run::<D>(connection, "SAVEPOINT", then).await?;
         Ok(guard)
@@ -58,7 +61,7 @@ impl Guard {
         self,
         connection: &mut ConnectionOf<D>,
         then: &str,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SqlError> {
         self.run::<D>(connection, "RELEASE SAVEPOINT", then).await
     }
 
@@ -67,7 +70,7 @@ impl Guard {
         connection: &mut ConnectionOf<D>,
         what: &str,
         then: &str,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SqlError> {
         let sql = of_application(format!("{what} {}{then}", self.0));
         Ok(D::Database::run(connection, sql).await?)
     }
@@ -85,7 +88,7 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         connection: &'c mut ConnectionOf<D>,
         visit: &Visit,
         may_define: bool,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, SqlError> {
         let guard = match D::ROWS_MAY_END_TRANSACTIONS {
             true => Some(Guard::set::<D>(connection, D::BEFORE_APPLICATION).await?),
             false => None,
@@ -105,7 +108,11 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
     /// Fails if the transaction must not be committed, after `what` ended with this result.
     ///
     /// Trouble with the database itself stays that: whether to try again is not the application's to say.
-    pub(crate) async fn end(mut self, what: &str, result: Result<(), Fault>) -> Result<(), Fault> {
+    pub(crate) async fn end(
+        mut self,
+        what: &str,
+        result: Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
         self.verdict(what, result)?;
         match self.guard.take() {
             Some(guard) => self.check(guard, D::AFTER_APPLICATION, what).await,
@@ -114,23 +121,23 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
     }
 
     /// Fails if the transaction is no longer the one in which the savepoint was set.
-    async fn check(&mut self, guard: Guard, then: &str, what: &str) -> Result<(), Fault> {
+    async fn check(&mut self, guard: Guard, then: &str, what: &str) -> Result<(), SqlError> {
         match guard.release::<D>(self.connection, then).await {
             Err(fault) if fault.reported().is_some() => Err(self.ended(what, fault)),
             result => result,
         }
     }
 
-    fn verdict(&mut self, what: &str, result: Result<(), Fault>) -> Result<(), Fault> {
+    fn verdict(&mut self, what: &str, result: Result<(), SqlError>) -> Result<(), SqlError> {
         match (self.failed.take(), result) {
-            (None, Ok(())) if self.visit.has_given_up_a_statement() => Err(Fault::refused(
+            (None, Ok(())) if self.visit.has_given_up_a_statement() => Err(SqlError::refused(
                 StorageErrorKind::Extension,
                 format!(
                     "{what} gave up one of its statements before that had ended; wait for each of them"
                 ),
             )),
             (None, result) => result,
-            (Some(failed), Ok(())) => Err(Fault::Refused {
+            (Some(failed), Ok(())) => Err(SqlError::Refused {
                 kind: StorageErrorKind::Extension,
                 message: format!("{what} went on after one of its statements had failed"),
                 source: failed.into_source(),
@@ -144,12 +151,12 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
     async fn run<T>(
         &mut self,
         sql: &Sql,
-        statement: impl AsyncFnOnce(&mut ConnectionOf<D>) -> Result<T, Fault>,
+        statement: impl AsyncFnOnce(&mut ConnectionOf<D>) -> Result<T, SqlError>,
     ) -> Result<T, StorageError> {
         self.check_usable()?;
         let kind = kind_of(sql.as_str(), D::QUOTING, D::DEFINITIONS_COMMIT);
         if let Some(message) = self.refusal(kind) {
-            return self.noted(Err(Fault::refused(StorageErrorKind::Extension, message)));
+            return self.noted(Err(SqlError::refused(StorageErrorKind::Extension, message)));
         }
         if kind != Kind::Rows {
             self.visit.may_change_anything();
@@ -191,7 +198,7 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
     }
 
     /// Begins again after a statement that has committed, itself and what came before.
-    async fn begin_again(&mut self) -> Result<(), Fault> {
+    async fn begin_again(&mut self) -> Result<(), SqlError> {
         self.has_committed = true;
         D::Database::run(self.connection, D::BEGIN.into_sql_str()).await?;
         self.guard = Some(Guard::set::<D>(self.connection, D::BEFORE_APPLICATION).await?);
@@ -201,8 +208,8 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
     /// Runs a statement that may end the transaction within a savepoint of its own, so that those of the application stay.
     async fn run_guarded<T>(
         &mut self,
-        statement: impl AsyncFnOnce(&mut ConnectionOf<D>) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+        statement: impl AsyncFnOnce(&mut ConnectionOf<D>) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
         let guard = Guard::set::<D>(self.connection, "").await?;
         let value = statement(self.connection).await?;
         self.check(guard, "", "a statement").await?;
@@ -212,10 +219,10 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         Ok(value)
     }
 
-    /// Returns the fault to report when the savepoint is gone.
-    fn ended(&self, what: &str, fault: Fault) -> Fault {
+    /// Returns the error to report when the savepoint is gone.
+    fn ended(&self, what: &str, fault: SqlError) -> SqlError {
         self.visit.may_change_anything();
-        Fault::Refused {
+        SqlError::Refused {
             kind: StorageErrorKind::Extension,
             message: format!(
                 "{what} ended the transaction, which is the store's: what came before may be stored, without what belongs \
@@ -233,12 +240,12 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         }
     }
 
-    fn noted<T>(&mut self, result: Result<T, Fault>) -> Result<T, StorageError> {
+    fn noted<T>(&mut self, result: Result<T, SqlError>) -> Result<T, StorageError> {
         result.map_err(|fault| {
             let again = fault.may_be_tried_again::<D>();
             let ends_connection = fault.ends_connections::<D>();
             let error = classify::<D>(Operation::Transact, self.effect(), fault);
-            self.failed.get_or_insert(Fault::InSession {
+            self.failed.get_or_insert(SqlError::InSession {
                 error: error.clone(),
                 again,
                 ends_connection,
@@ -311,16 +318,16 @@ pub async fn transact<C: Connector>(
         .await
 }
 
-/// Runs code of the application for as long as it may take; what it throws or panics with becomes a fault.
+/// Runs code of the application for as long as it may take; what it throws or panics with becomes an error.
 pub(crate) async fn guarded(
     what: &str,
     limit: Duration,
     code: impl Future<Output = Result<(), ExtensionError>>,
-) -> Result<(), Fault> {
-    let refused = |message| Fault::refused(StorageErrorKind::Extension, message);
+) -> Result<(), SqlError> {
+    let refused = |message| SqlError::refused(StorageErrorKind::Extension, message);
     match timeout(limit, AssertUnwindSafe(code).catch_unwind()).await {
         Ok(Ok(Ok(()))) => Ok(()),
-        Ok(Ok(Err(error))) => Err(Fault::Refused {
+        Ok(Ok(Err(error))) => Err(SqlError::Refused {
             kind: StorageErrorKind::Extension,
             message: format!("{what} failed"),
             source: Some(error),
@@ -333,11 +340,11 @@ pub(crate) async fn guarded(
 }
 
 /// Returns the error for a column whose type no value has.
-pub fn refuses_type(type_name: &str) -> Fault {
+pub fn refuses_type(type_name: &str) -> SqlError {
     let message = format!(
         "it has the type {type_name}, for which there is no value; cast it in the statement"
     );
-    Fault::refused(StorageErrorKind::Extension, message)
+    SqlError::refused(StorageErrorKind::Extension, message)
 }
 
 /// Returns the message of a panic.
@@ -351,7 +358,7 @@ async fn execute<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     sql: &Sql,
     values: Vec<SqlValue>,
-) -> Result<u64, Fault> {
+) -> Result<u64, SqlError> {
     let (sql, arguments) = prepare::<D>(sql, values)?;
     let result = D::Database::execute(connection, sql, arguments).await?;
     Ok(D::rows_affected(&result))
@@ -361,7 +368,7 @@ async fn select<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     sql: &Sql,
     values: Vec<SqlValue>,
-) -> Result<Vec<SqlRow>, Fault> {
+) -> Result<Vec<SqlRow>, SqlError> {
     let (sql, arguments) = prepare::<D>(sql, values)?;
     let rows = D::Database::fetch_all(connection, sql, arguments).await?;
     let Some(first) = rows.first() else {
@@ -373,7 +380,7 @@ async fn select<D: Dialect>(
         .map(|column| column.name().into())
         .collect();
     if !rows.iter().all(|row| has_columns::<D>(row, &columns)) {
-        return Err(Fault::refused(
+        return Err(SqlError::refused(
             StorageErrorKind::Extension,
             "the text returns rows of several kinds; run one statement at a time",
         ));
@@ -393,16 +400,16 @@ fn has_columns<D: Dialect>(row: &RowOf<D>, columns: &[Box<str>]) -> bool {
 fn prepare<D: Dialect>(
     sql: &Sql,
     values: Vec<SqlValue>,
-) -> Result<(SqlStr, ArgumentsOf<D>), Fault> {
+) -> Result<(SqlStr, ArgumentsOf<D>), SqlError> {
     if sql.as_str().contains('\0') {
         // Databases end a text there, and SQLite's driver never comes to its end.
-        return Err(Fault::refused(
+        return Err(SqlError::refused(
             StorageErrorKind::Extension,
             "the text of the statement holds NUL; give it as a value",
         ));
     }
     let (text, values) = D::placeholders(sql.as_str(), values)
-        .map_err(|message| Fault::refused(StorageErrorKind::Extension, message))?;
+        .map_err(|message| SqlError::refused(StorageErrorKind::Extension, message))?;
     let mut arguments = ArgumentsOf::<D>::default();
     for value in values {
         D::add_value(&mut arguments, value);
@@ -410,7 +417,7 @@ fn prepare<D: Dialect>(
     Ok((of_application(text), arguments))
 }
 
-fn to_row<D: Dialect>(row: &RowOf<D>, columns: Arc<[Box<str>]>) -> Result<SqlRow, Fault> {
+fn to_row<D: Dialect>(row: &RowOf<D>, columns: Arc<[Box<str>]>) -> Result<SqlRow, SqlError> {
     let values = (0..columns.len()).map(|position| {
         D::read_value(row, position).map_err(|fault| {
             let column = &columns[position];
@@ -428,7 +435,7 @@ mod tests {
     async fn message(code: impl Future<Output = Result<(), ExtensionError>>) -> String {
         let result = guarded("the handler", Duration::from_millis(20), code).await;
         match result {
-            Err(Fault::Refused { kind, message, .. }) => {
+            Err(SqlError::Refused { kind, message, .. }) => {
                 assert_eq!(kind, StorageErrorKind::Extension);
                 message
             }

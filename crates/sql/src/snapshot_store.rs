@@ -14,11 +14,12 @@ use crate::checksum;
 use crate::connection::Connections;
 use crate::page::check_size;
 use crate::row::{get_integer, get_number, get_optional_integer, get_payload};
-use crate::schema::Component;
+use crate::schema::StoreSchema;
 use crate::turns::Turns;
 use crate::values::{Values, to_bound, to_integer};
 use crate::{
-    ConnectionOf, Dialect, Fault, InvalidOption, Portable, RowOf, Settings, SnapshotStatements,
+    ConnectionOf, Dialect, InvalidOption, RowOf, Settings, SnapshotStatements, SqlError,
+    SqlxDatabase,
 };
 
 /// A snapshot store in a table of an SQL database, which may be that of a journal.
@@ -27,7 +28,7 @@ use crate::{
 pub struct SqlSnapshotStore<D: Dialect> {
     connections: Arc<Connections<D::Connector>>,
     statements: SnapshotStatements,
-    component: Arc<Component<D>>,
+    schema: Arc<StoreSchema<D>>,
     turns: Turns,
     options: D::Options,
 }
@@ -56,7 +57,7 @@ impl<D: Dialect> SqlSnapshotStore<D> {
         Ok(Self {
             connections,
             statements: D::snapshot_statements(&names),
-            component: Arc::new(Component::snapshot_store(names, store)?),
+            schema: Arc::new(StoreSchema::snapshot_store(names, store)?),
             turns: Turns::new(),
             options,
         })
@@ -73,7 +74,7 @@ impl<D: Dialect> SqlSnapshotStore<D> {
     /// # Errors
     /// If the database knows no roles, or one of these cannot be used.
     pub fn schema_sql(&self, roles: Option<&Roles>) -> Result<String, String> {
-        self.component.script(roles)
+        self.schema.script(roles)
     }
 
     async fn delete_within(
@@ -119,9 +120,9 @@ impl<D: Dialect> SqlSnapshotStore<D> {
 #[async_trait]
 impl<D: Dialect> SnapshotStore for SqlSnapshotStore<D> {
     async fn initialize(&self) -> Result<(), StorageError> {
-        let component = Arc::clone(&self.component);
+        let schema = Arc::clone(&self.schema);
         self.connections
-            .initialize(component, self.options.store().auto_initialize)
+            .initialize(schema, self.options.store().auto_initialize)
             .await
     }
 
@@ -258,7 +259,7 @@ async fn execute<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     sql: SqlStr,
     values: Values<D>,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     D::Database::execute(connection, sql, values.into_arguments()).await?;
     Ok(())
 }
@@ -268,7 +269,7 @@ async fn load<D: Dialect>(
     sql: SqlStr,
     id: PersistenceId,
     criteria: SnapshotCriteria,
-) -> Result<Option<SnapshotRecord>, Fault> {
+) -> Result<Option<SnapshotRecord>, SqlError> {
     let values = bounds::<D>(&id, criteria);
     let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
     let Some(row) = rows.first() else {
@@ -281,7 +282,7 @@ async fn load<D: Dialect>(
         .map_err(|fault| fault.about(format_args!("the snapshot at sequence number {number}")))
 }
 
-fn to_record<D: Dialect>(row: &RowOf<D>, id: PersistenceId) -> Result<SnapshotRecord, Fault> {
+fn to_record<D: Dialect>(row: &RowOf<D>, id: PersistenceId) -> Result<SnapshotRecord, SqlError> {
     check_size::<D>(row, 9)?;
     let timestamp = Timestamp::from_micros(get_integer::<D>(row, 1)?);
     let mut metadata = SnapshotMetadata::new(id, get_number::<D>(row, 0)?, timestamp);

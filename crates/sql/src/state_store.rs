@@ -122,7 +122,7 @@ impl<D: Dialect> SqlStateStore<D> {
     /// If the database knows no roles, or one of these cannot be used.
     pub fn schema_sql(&self, roles: Option<&Roles>) -> Result<String, String> {
         let tables = self.entities.tables().iter();
-        let scripts = tables.map(|table| table.component.script(roles));
+        let scripts = tables.map(|table| table.schema.script(roles));
         Ok(scripts.collect::<Result<Vec<_>, _>>()?.join("\n"))
     }
 
@@ -181,17 +181,13 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
     async fn initialize(&self) -> Result<(), StorageError> {
         let auto_initialize = self.options.store().auto_initialize;
         for table in self.entities.tables() {
-            let component = Arc::clone(&table.component);
-            self.connections
-                .initialize(component, auto_initialize)
-                .await?;
+            let schema = Arc::clone(&table.schema);
+            self.connections.initialize(schema, auto_initialize).await?;
         }
         if let Some(journal) = &self.change_events {
-            let component = Arc::clone(&journal.component);
+            let schema = Arc::clone(&journal.schema);
             let auto_initialize = journal.options.store().auto_initialize;
-            self.connections
-                .initialize(component, auto_initialize)
-                .await?;
+            self.connections.initialize(schema, auto_initialize).await?;
         }
         self.check_columns().await?;
         self.check_homes().await?;

@@ -6,7 +6,7 @@ use actix_persistence_storage_api::{Payload, PersistenceId, SqlValue, WriterId};
 use bytes::Bytes;
 use sqlx::{Arguments, Database};
 
-use crate::{Dialect, Portable};
+use crate::{Dialect, SqlxDatabase};
 
 /// Values for a statement, in the order in which it names them.
 pub struct Values<D: Dialect>(<D::Database as Database>::Arguments);

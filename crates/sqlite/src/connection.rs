@@ -9,7 +9,7 @@ mod release;
 
 use std::time::{Duration, Instant};
 
-use actix_persistence_sql::{Connector, Fault, InvalidOption, Role};
+use actix_persistence_sql::{Connector, InvalidOption, Role, SqlError};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Connection, SqliteConnection};
 use tokio::sync::Mutex;
@@ -63,11 +63,11 @@ impl SqliteConnector {
         })
     }
 
-    fn check_file(&self, open: &OpenFile) -> Result<(), Fault> {
+    fn check_file(&self, open: &OpenFile) -> Result<(), SqlError> {
         if FileId::of(&self.location)? == open.file {
             return Ok(());
         }
-        Err(Fault::refused(
+        Err(SqlError::refused(
             StorageErrorKind::Unavailable,
             "the database file was replaced while it was open",
         ))
@@ -75,7 +75,7 @@ impl SqliteConnector {
 
     /// Checks all pages after an unfinished copy, for all stores and attempts that wait for it: it may take longer than an
     /// attempt to open the database may.
-    async fn check_copied(&self, connection: &mut SqliteConnection) -> Result<(), Fault> {
+    async fn check_copied(&self, connection: &mut SqliteConnection) -> Result<(), SqlError> {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
         let _turn = ONE_AT_A_TIME.lock().await;
         if position::check_log(&self.location).await? == LogCheck::CopyUnfinished {
@@ -103,7 +103,7 @@ impl SqliteConnector {
             let mut other = opening::open(self, Role::Writer).await?;
             let truncated = log::truncate(&mut other).await?;
             other.close().await?;
-            Ok::<_, Fault>(truncated)
+            Ok::<_, SqlError>(truncated)
         };
         let shortened = shortened.await;
         if let (Ok(_), Some(position)) = (&shortened, &mut open.position) {
@@ -133,7 +133,7 @@ impl Connector for SqliteConnector {
     type Dialect = Sqlite;
     type Open = OpenFile;
 
-    async fn open(&self, role: Role) -> Result<OpenFile, Fault> {
+    async fn open(&self, role: Role) -> Result<OpenFile, SqlError> {
         if let Role::SetUp { may_create } = role {
             file::prepare(&self.location, may_create)?;
         }
@@ -184,13 +184,13 @@ impl Connector for SqliteConnector {
     }
 
     /// Returns true only if the path still leads to its files: others may have been put there.
-    async fn is_usable(&self, open: &mut OpenFile, _: Duration) -> Result<bool, Fault> {
+    async fn is_usable(&self, open: &mut OpenFile, _: Duration) -> Result<bool, SqlError> {
         Ok(FileId::of(&self.location)? == open.file
             && log::is_current(&mut open.connection, &self.location, &open.log).await?)
     }
 
     /// Finds out whether the file was deleted or replaced: the writes in it are then lost with the process.
-    async fn check_committed(&self, open: &mut OpenFile) -> Result<(), Fault> {
+    async fn check_committed(&self, open: &mut OpenFile) -> Result<(), SqlError> {
         self.check_file(open)?;
         let bytes = log::check_committed(&mut open.connection, &self.location, &open.log).await?;
         if let Some(position) = &mut open.position
@@ -251,28 +251,28 @@ impl Connector for SqliteConnector {
         tokio::time::timeout(PATIENCE, ended).await.is_ok()
     }
 
-    async fn prepare(&self, connection: &mut SqliteConnection) -> Result<(), Fault> {
+    async fn prepare(&self, connection: &mut SqliteConnection) -> Result<(), SqlError> {
         opening::set_write_ahead_log(connection).await
     }
 
     /// Asks for the lock every few milliseconds: SQLite by itself asks ten times a second in the end, and a process that
     /// writes all the time would get the lock again before others ask.
-    async fn begin(&self, open: &mut OpenFile) -> Result<(), Fault> {
+    async fn begin(&self, open: &mut OpenFile) -> Result<(), SqlError> {
         let deadline = Instant::now() + self.busy_timeout;
         loop {
             let begun = sqlx::query(queries::BEGIN).execute(&mut open.connection);
-            match begun.await.map_err(Fault::from) {
+            match begun.await.map_err(SqlError::from) {
                 Err(fault) if error::is_locked(&fault) && Instant::now() < deadline => {}
                 begun => return begun.map(drop),
             }
         }
     }
 
-    fn may_pass(&self, fault: &Fault) -> bool {
+    fn may_pass(&self, fault: &SqlError) -> bool {
         error::doubt(fault).is_some()
     }
 
-    fn look_again(&self, fault: Fault) -> Fault {
+    fn look_again(&self, fault: SqlError) -> SqlError {
         file::look_again(&self.location, fault)
     }
 

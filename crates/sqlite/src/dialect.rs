@@ -1,6 +1,8 @@
 //! SQLite, as the code that all databases share sees it.
 
-use actix_persistence_sql::{Dialect, Driver, InvalidOption, Names, ResultOf, TransactionDialect};
+use actix_persistence_sql::{
+    Dialect, Driver, InvalidOption, ResultOf, SqlNames, TransactionDialect,
+};
 use actix_persistence_storage_api::Durability;
 
 use crate::connection::SqliteConnector;
@@ -31,8 +33,8 @@ impl Dialect for Sqlite {
         SqliteConnector::new(options)
     }
 
-    fn names(_: &SqliteOptions) -> Result<Names, InvalidOption> {
-        Ok(Names::new('"', None))
+    fn names(_: &SqliteOptions) -> Result<SqlNames, InvalidOption> {
+        Ok(SqlNames::new('"', None))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The meaning of SQLite's result codes for the caller; no other place decides it.
 
-use actix_persistence_sql::{ErrorDialect, Fault, Meaning};
+use actix_persistence_sql::{ErrorClass, ErrorDialect, SqlError};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::error::DatabaseError;
 
@@ -39,7 +39,7 @@ pub(crate) enum Doubt {
 }
 
 /// Returns the doubt about an error; one error of a disk, or a full one, can look like any of these.
-pub(crate) fn doubt(fault: &Fault) -> Option<Doubt> {
+pub(crate) fn doubt(fault: &SqlError) -> Option<Doubt> {
     match fault.reported().and_then(primary_code)? {
         code::CANTOPEN | code::READONLY | code::PERM => Some(Doubt::Access),
         code::NOTADB => Some(Doubt::Header),
@@ -49,23 +49,23 @@ pub(crate) fn doubt(fault: &Fault) -> Option<Doubt> {
 }
 
 impl ErrorDialect for Sqlite {
-    /// Returns the meaning of an error.
+    /// Returns the class of an error.
     ///
     /// Nothing is certain about a commit that fails, whatever SQLite says: the log may hold it or not. Only what a constraint
     /// refuses was never begun to be written.
-    fn meaning(error: &dyn DatabaseError) -> Meaning {
+    fn error_class(error: &dyn DatabaseError) -> ErrorClass {
         let (kind, message) = match primary_code(error) {
             Some(code::ERROR) if is_other_schema(error.message()) => {
                 (StorageErrorKind::SchemaMismatch, OTHER_TABLES)
             }
-            Some(code) => meaning_of_code(code),
+            Some(code) => class_of_code(code),
             None => UNKNOWN,
         };
-        let meaning = Meaning::new(kind, message);
+        let class = ErrorClass::new(kind, message);
         match primary_code(error) {
             // A deferred foreign key: the transaction stays open.
-            Some(code::CONSTRAINT) => meaning,
-            _ => meaning.unknown(),
+            Some(code::CONSTRAINT) => class,
+            _ => class.unknown(),
         }
     }
 
@@ -75,7 +75,7 @@ impl ErrorDialect for Sqlite {
     }
 
     /// Returns whether another connection holds a lock, so that trying again soon is likely to work.
-    fn is_disturbed(fault: &Fault) -> bool {
+    fn is_disturbed(fault: &SqlError) -> bool {
         matches!(
             fault.reported().and_then(primary_code),
             Some(code::BUSY | code::LOCKED | code::PROTOCOL)
@@ -84,7 +84,7 @@ impl ErrorDialect for Sqlite {
 }
 
 /// Returns whether another connection holds the lock, for which this one has waited until its time-out.
-pub(crate) fn is_locked(fault: &Fault) -> bool {
+pub(crate) fn is_locked(fault: &SqlError) -> bool {
     fault.reported().and_then(primary_code) == Some(code::BUSY)
 }
 
@@ -100,7 +100,7 @@ const OTHER_TABLES: &str = "a table or a column is missing; compare the tables w
 
 const UNKNOWN: (StorageErrorKind, &str) = (StorageErrorKind::Backend, "SQLite refuses");
 
-fn meaning_of_code(code: i32) -> (StorageErrorKind, &'static str) {
+fn class_of_code(code: i32) -> (StorageErrorKind, &'static str) {
     match code {
         code::BUSY | code::LOCKED | code::PROTOCOL => (
             StorageErrorKind::Unavailable,
@@ -164,7 +164,7 @@ mod tests {
 
     use super::*;
 
-    async fn fault_of(sql: &'static str) -> Fault {
+    async fn error_of(sql: &'static str) -> SqlError {
         let mut connection = SqliteConnection::connect(":memory:").await.unwrap();
         let result = sqlx::raw_sql(sql).execute(&mut connection).await;
         result.expect_err(sql).into()
@@ -197,14 +197,14 @@ mod tests {
             ),
             ("SELECT no_such_function()", Backend),
         ] {
-            let fault = fault_of(sql).await;
+            let fault = error_of(sql).await;
             // If this were the answer to a commit.
             let reported = fault.reported().expect(sql);
             let expected = match Sqlite::breaks_rule(reported) {
                 true => Effect::NotStored,
                 false => Effect::Unknown,
             };
-            assert_eq!(Sqlite::meaning(reported).effect, expected, "{sql}");
+            assert_eq!(Sqlite::error_class(reported).effect, expected, "{sql}");
             let error = classify::<Sqlite>(Operation::WriteMessages, Effect::NotStored, fault);
             assert_eq!(error.kind(), kind, "{sql}: {error:?}");
             assert!(error.is_not_stored());
@@ -235,22 +235,22 @@ mod tests {
             (23, AccessDenied),
             (26, SchemaMismatch),
         ] {
-            assert_eq!(meaning_of_code(code).0, kind, "code {code}");
+            assert_eq!(class_of_code(code).0, kind, "code {code}");
         }
     }
 
     #[test]
     fn an_error_of_the_disk_is_told_as_one() {
-        assert!(meaning_of_code(10).1.contains("the disk reports an error"));
-        assert!(meaning_of_code(13).1.contains("the disk is full"));
-        let damaged = meaning_of_code(11).1;
+        assert!(class_of_code(10).1.contains("the disk reports an error"));
+        assert!(class_of_code(13).1.contains("the disk is full"));
+        let damaged = class_of_code(11).1;
         assert!(damaged.contains("or the disk gave wrong data once"));
         assert!(damaged.contains("if it is damaged restore a backup"));
     }
 
     #[test]
     fn the_effect_is_kept_for_writes_only() {
-        let fault = || Fault::Driver(sqlx::Error::WorkerCrashed);
+        let fault = || SqlError::Driver(sqlx::Error::WorkerCrashed);
         let unknown = classify::<Sqlite>(Operation::WriteMessages, Effect::Unknown, fault());
         assert_eq!(unknown.effect(), Some(Effect::Unknown));
         let read = classify::<Sqlite>(Operation::LoadSnapshot, Effect::Unknown, fault());

@@ -5,7 +5,7 @@ mod newest;
 mod recover;
 mod replay;
 
-use actix_persistence_sql::{ConnectionOf, Fault, Group, JournalDialect, Names, Opening};
+use actix_persistence_sql::{ConnectionOf, Group, JournalDialect, Opening, SqlError, SqlNames};
 use actix_persistence_storage_api::{
     PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
 };
@@ -18,7 +18,7 @@ impl JournalDialect for Sqlite {
     const ONE_STATEMENT: bool = false;
     const WORK_BEGINS: bool = true;
 
-    fn journal_queries(names: &Names) -> JournalQueries {
+    fn journal_queries(names: &SqlNames) -> JournalQueries {
         JournalQueries::new(names)
     }
 
@@ -27,7 +27,7 @@ impl JournalDialect for Sqlite {
         queries: &JournalQueries,
         requests: Vec<RecoveryRequest>,
         opening: Opening,
-    ) -> Result<Vec<Recovered>, Fault> {
+    ) -> Result<Vec<Recovered>, SqlError> {
         opening.complete::<Self>(connection).await?;
         recover::recover(connection, queries, &requests).await
     }
@@ -37,7 +37,7 @@ impl JournalDialect for Sqlite {
         queries: &JournalQueries,
         group: Group,
         opening: Opening,
-    ) -> Result<Vec<PersistenceId>, Fault> {
+    ) -> Result<Vec<PersistenceId>, SqlError> {
         append::append(connection, queries, group, opening).await
     }
 
@@ -47,7 +47,7 @@ impl JournalDialect for Sqlite {
         id: &PersistenceId,
         range: ReplayRange,
         limit: PageLimit,
-    ) -> Result<ReplayPage, Fault> {
+    ) -> Result<ReplayPage, SqlError> {
         replay::read_page(connection, queries, id, range, limit).await
     }
 
@@ -56,7 +56,7 @@ impl JournalDialect for Sqlite {
     async fn check_journal(
         connection: &mut ConnectionOf<Self>,
         queries: &JournalQueries,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SqlError> {
         newest::check_newest(connection, queries).await
     }
 }

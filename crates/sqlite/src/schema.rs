@@ -1,6 +1,8 @@
 //! The tables and their versions.
 
-use actix_persistence_sql::{ConnectionOf, Fault, Names, RoleTexts, SchemaDialect, VersionTexts};
+use actix_persistence_sql::{
+    ConnectionOf, RoleTexts, SchemaDialect, SqlError, SqlNames, VersionTexts,
+};
 use sqlx::SqliteConnection;
 
 use crate::Sqlite;
@@ -28,12 +30,15 @@ impl SchemaDialect for Sqlite {
     const ROLES: Option<RoleTexts> = None;
 
     /// The transaction has the write lock from its start.
-    async fn lock_schema(_: &mut ConnectionOf<Self>, _: &Names) -> Result<(), Fault> {
+    async fn lock_schema(_: &mut ConnectionOf<Self>, _: &SqlNames) -> Result<(), SqlError> {
         Ok(())
     }
 
     /// Fails if the file is read-only, which SQLite reports at the first write.
-    async fn check_writable(connection: &mut SqliteConnection, names: &Names) -> Result<(), Fault> {
+    async fn check_writable(
+        connection: &mut SqliteConnection,
+        names: &SqlNames,
+    ) -> Result<(), SqlError> {
         sqlx::query(TRY_WRITING).execute(&mut *connection).await?;
         if names.has("event_table") {
             sqlx::query(names.fill(RESTORE_EVENT_COUNTER))
@@ -63,10 +68,10 @@ const KEYS: [(&str, &[&str]); 3] = [
 /// and a damaged one hides rows without a word. The newest event of an id would be missing, and its number given again.
 async fn check_index(
     connection: &mut SqliteConnection,
-    names: &Names,
+    names: &SqlNames,
     table: &str,
     key: &[&str],
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let same: Vec<_> = key.iter().map(|one| format!("i.{one} = n.{one}")).collect();
     let sql = NEWEST_WITHOUT_INDEX
         .replace("TABLE", &format!("{{{table}}}"))
@@ -80,7 +85,7 @@ async fn check_index(
     }
     let table = names.fill(&format!("{{{table}}}"));
     let table = table.as_str();
-    Err(Fault::corrupt(format!(
+    Err(SqlError::corrupt(format!(
         "{hidden} of the newest rows of {table} are not in its index: the file is damaged; run 'PRAGMA integrity_check', and \
          restore a backup, or, if nothing else is damaged, run 'REINDEX {table}'"
     )))
@@ -90,7 +95,10 @@ async fn check_index(
 /// new changes would have numbers that readers have passed. SQLite itself looks after that of events, once it has one.
 ///
 /// Without the index no query reads by numbers.
-async fn raise_counter(connection: &mut SqliteConnection, names: &Names) -> Result<(), Fault> {
+async fn raise_counter(
+    connection: &mut SqliteConnection,
+    names: &SqlNames,
+) -> Result<(), SqlError> {
     let has_index: bool = sqlx::query_scalar(names.fill(HAS_STATE_INDEX))
         .fetch_one(&mut *connection)
         .await?;

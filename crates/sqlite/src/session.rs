@@ -1,6 +1,6 @@
 //! Values of the application's statements, as SQLite has them.
 
-use actix_persistence_sql::{Fault, Quoting, RowOf, SessionDialect, refuses_type};
+use actix_persistence_sql::{Quoting, RowOf, SessionDialect, SqlError, refuses_type};
 use actix_persistence_storage_api::SqlValue;
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments, Row, TypeInfo, ValueRef};
@@ -32,7 +32,7 @@ impl SessionDialect for Sqlite {
     }
 
     /// Reads a value by its own type, whatever the column is declared as.
-    fn read_value(row: &RowOf<Sqlite>, column: usize) -> Result<SqlValue, Fault> {
+    fn read_value(row: &RowOf<Sqlite>, column: usize) -> Result<SqlValue, SqlError> {
         let value = row.try_get_raw(column)?;
         if value.is_null() {
             return Ok(SqlValue::Null);

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use actix_persistence_sql::{
-    Fault, Names, Role, Secret, ServerEndpoint, Tls, TlsMode, get_integer, get_optional_integer,
-    get_text,
+    Role, Secret, ServerEndpoint, SqlError, SqlNames, Tls, TlsMode, get_integer,
+    get_optional_integer, get_text,
 };
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::mysql::{MySqlConnectOptions, MySqlRow, MySqlSslMode};
@@ -42,7 +42,7 @@ pub(super) struct SessionId {
 }
 
 impl SessionId {
-    fn of(row: &MySqlRow) -> Result<Self, Fault> {
+    fn of(row: &MySqlRow) -> Result<Self, SqlError> {
         Ok(Self {
             number: get_integer::<Mysql>(row, 7)?,
             client: get_text::<Mysql>(row, 8)?,
@@ -55,7 +55,7 @@ pub(super) async fn open(
     options: &MysqlOptions,
     role: Role,
     warned: &AtomicBool,
-) -> Result<(MySqlConnection, SessionId), Fault> {
+) -> Result<(MySqlConnection, SessionId), SqlError> {
     let login = login(endpoint, &endpoint.password.read().await?).await?;
     let mut connection = login.connect().await.map_err(unreachable)?;
     let row = sqlx::query(SERVER)
@@ -90,7 +90,10 @@ pub(super) async fn open(
 }
 
 /// Ends another session of the same user.
-pub(super) async fn end(connection: &mut MySqlConnection, other: &SessionId) -> Result<(), Fault> {
+pub(super) async fn end(
+    connection: &mut MySqlConnection,
+    other: &SessionId,
+) -> Result<(), SqlError> {
     let found = sqlx::query(FIND_SESSION)
         .bind(other.number)
         .bind(&other.client)
@@ -98,7 +101,7 @@ pub(super) async fn end(connection: &mut MySqlConnection, other: &SessionId) -> 
         .fetch_optional(&mut *connection)
         .await?;
     if found.is_some() {
-        let sql = Names::new('`', None).text("session", &other.number.to_string());
+        let sql = SqlNames::new('`', None).text("session", &other.number.to_string());
         connection
             .execute(sqlx::raw_sql(sql.fill(END_SESSION)))
             .await?;
@@ -110,7 +113,7 @@ pub(super) async fn end(connection: &mut MySqlConnection, other: &SessionId) -> 
 pub(super) async fn restore(
     connection: &mut MySqlConnection,
     options: &MysqlOptions,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let limits = limits(options, Role::Writer);
     for sql in [SET_SESSION, RESTORE_SESSION] {
         connection.execute(sqlx::raw_sql(limits.fill(sql))).await?;
@@ -133,7 +136,7 @@ struct Server {
 }
 
 impl Server {
-    fn of(row: &MySqlRow) -> Result<Self, Fault> {
+    fn of(row: &MySqlRow) -> Result<Self, SqlError> {
         let text = get_text::<Mysql>(row, 0)?;
         Ok(Self {
             is_mariadb: text.to_ascii_lowercase().contains("mariadb"),
@@ -148,7 +151,7 @@ impl Server {
         })
     }
 
-    fn check_version(&self) -> Result<(), Fault> {
+    fn check_version(&self) -> Result<(), SqlError> {
         let (name, oldest) = match self.is_mariadb {
             true => ("MariaDB", (10, 6, 0)),
             false => ("MySQL", (8, 0, 16)),
@@ -163,9 +166,9 @@ impl Server {
         )))
     }
 
-    fn check_writing(&self, options: &MysqlOptions) -> Result<(), Fault> {
+    fn check_writing(&self, options: &MysqlOptions) -> Result<(), SqlError> {
         if self.is_read_only {
-            return Err(Fault::refused(
+            return Err(SqlError::refused(
                 StorageErrorKind::AccessDenied,
                 "the server is read-only (read_only is on); name the primary, or switch that off",
             ));
@@ -181,7 +184,7 @@ impl Server {
         self.check_packet(options)
     }
 
-    fn check_durability(&self) -> Result<(), Fault> {
+    fn check_durability(&self) -> Result<(), SqlError> {
         // 3 is one of MariaDB, and flushes even more often.
         if ![1, 3].contains(&self.flush_log_at_commit) {
             return Err(unsupported(format!(
@@ -215,7 +218,7 @@ impl Server {
         }
     }
 
-    fn check_packet(&self, options: &MysqlOptions) -> Result<(), Fault> {
+    fn check_packet(&self, options: &MysqlOptions) -> Result<(), SqlError> {
         let limit = self.max_allowed_packet;
         if limit < LEAST_PACKET {
             return Err(unsupported(format!(
@@ -242,7 +245,10 @@ impl Server {
 
 /// Returns the options of a connection. The driver's defaults depend on the server, so everything is set. Texts are
 /// exchanged in UTF-8.
-async fn login(endpoint: &ServerEndpoint, password: &Secret) -> Result<MySqlConnectOptions, Fault> {
+async fn login(
+    endpoint: &ServerEndpoint,
+    password: &Secret,
+) -> Result<MySqlConnectOptions, SqlError> {
     let options = MySqlConnectOptions::new()
         .host(&endpoint.host)
         .port(endpoint.port)
@@ -262,7 +268,10 @@ async fn login(endpoint: &ServerEndpoint, password: &Secret) -> Result<MySqlConn
     with_tls(options, &endpoint.tls).await
 }
 
-async fn with_tls(options: MySqlConnectOptions, tls: &Tls) -> Result<MySqlConnectOptions, Fault> {
+async fn with_tls(
+    options: MySqlConnectOptions,
+    tls: &Tls,
+) -> Result<MySqlConnectOptions, SqlError> {
     let mode = match tls.mode {
         TlsMode::Disable => return Ok(options.ssl_mode(MySqlSslMode::Disabled)),
         TlsMode::Require => MySqlSslMode::Required,
@@ -284,7 +293,7 @@ async fn with_tls(options: MySqlConnectOptions, tls: &Tls) -> Result<MySqlConnec
 }
 
 /// Returns the time limits of a session as the server counts them: whole seconds, at least one.
-fn limits(options: &MysqlOptions, role: Role) -> Names {
+fn limits(options: &MysqlOptions, role: Role) -> SqlNames {
     let statement = match role {
         Role::SetUp { .. } => MIGRATION,
         Role::Writer | Role::Reader => options.server.statement_timeout,
@@ -292,7 +301,7 @@ fn limits(options: &MysqlOptions, role: Role) -> Names {
     let seconds = |time: Duration| time.as_secs_f64().ceil().max(1.0) as u64;
     // Between two statements there is only this crate; its task may have been suspended.
     let transaction = options.server.client_timeout();
-    Names::new('`', None)
+    SqlNames::new('`', None)
         .text(
             "lock_seconds",
             &seconds(options.server.lock_timeout).to_string(),
@@ -313,21 +322,21 @@ fn version_of(text: &str) -> (u64, u64, u64) {
     (next(), next(), next())
 }
 
-/// Returns the fault of a failed connection; no connection was lost, because there was none.
-fn unreachable(error: sqlx::Error) -> Fault {
+/// Returns the error of a failed connection; no connection was lost, because there was none.
+fn unreachable(error: sqlx::Error) -> SqlError {
     match error {
         // A password that the server wants encrypted by the driver itself.
-        sqlx::Error::Configuration(_) => Fault::refused(
+        sqlx::Error::Configuration(_) => SqlError::refused(
             StorageErrorKind::AccessDenied,
             "the server takes the password over encrypted connections only; set 'tls', or give the user the plugin \
              mysql_native_password",
         ),
-        error => Fault::of_connecting(error),
+        error => SqlError::of_connecting(error),
     }
 }
 
-fn unsupported(message: impl Into<String>) -> Fault {
-    Fault::refused(StorageErrorKind::Unsupported, message)
+fn unsupported(message: impl Into<String>) -> SqlError {
+    SqlError::refused(StorageErrorKind::Unsupported, message)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ mod numbering;
 
 use std::collections::{HashMap, HashSet};
 
-use actix_persistence_sql::{ConnectionOf, Fault, Group, Head, Values, get_integer, get_key};
+use actix_persistence_sql::{ConnectionOf, Group, Head, SqlError, Values, get_integer, get_key};
 use actix_persistence_storage_api::{PersistenceId, WriterId};
 use sqlx::{Executor, MySqlConnection};
 
@@ -17,14 +17,14 @@ pub(crate) async fn append(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
     mut group: Group,
-) -> Result<Vec<PersistenceId>, Fault> {
+) -> Result<Vec<PersistenceId>, SqlError> {
     let mut losers = Vec::new();
     if !raise(connection, queries, &group.heads).await? {
         // Some were raised, some were not, and some may have been inserted that must not be there.
         begin_again(connection).await?;
         losers = take_losers(connection, queries, &mut group).await?;
         if !raise(connection, queries, &group.heads).await? {
-            return Err(Fault::corrupt(
+            return Err(SqlError::corrupt(
                 "a locked row of the metadata table has changed; see what else writes to it",
             ));
         }
@@ -43,7 +43,7 @@ pub(crate) async fn append_within(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
     group: Group,
-) -> Result<Vec<PersistenceId>, Fault> {
+) -> Result<Vec<PersistenceId>, SqlError> {
     if !raise(connection, queries, &group.heads).await? {
         return Ok(group.heads.into_iter().map(|head| head.id).collect());
     }
@@ -57,7 +57,7 @@ async fn raise(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
     heads: &[Head],
-) -> Result<bool, Fault> {
+) -> Result<bool, SqlError> {
     let (held, taken): (Vec<_>, Vec<_>) =
         heads.iter().partition(|head| head.taken_over_by.is_none());
     if !taken.is_empty() {
@@ -71,7 +71,7 @@ async fn raise_held(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
     heads: &[&Head],
-) -> Result<bool, Fault> {
+) -> Result<bool, SqlError> {
     let mut rest = heads;
     for size in chunk_sizes(heads.len()) {
         let (chunk, after) = rest.split_at(size);
@@ -99,7 +99,7 @@ async fn take_over(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
     heads: &[&Head],
-) -> Result<bool, Fault> {
+) -> Result<bool, SqlError> {
     let mut rest = heads;
     for size in chunk_sizes(heads.len()) {
         let (chunk, after) = rest.split_at(size);
@@ -130,7 +130,7 @@ async fn know(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
     heads: &[Head],
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let mut rest = heads;
     for size in chunk_sizes(heads.len()) {
         let (chunk, after) = rest.split_at(size);
@@ -152,7 +152,7 @@ async fn forget(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
     heads: &[Head],
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let mut rest = heads;
     for size in chunk_sizes(heads.len()) {
         let (chunk, after) = rest.split_at(size);
@@ -168,7 +168,7 @@ async fn forget(
     Ok(())
 }
 
-async fn begin_again(connection: &mut ConnectionOf<Mysql>) -> Result<(), Fault> {
+async fn begin_again(connection: &mut ConnectionOf<Mysql>) -> Result<(), SqlError> {
     for sql in [ROLLBACK, BEGIN] {
         connection.execute(sqlx::raw_sql(sql)).await?;
     }
@@ -180,7 +180,7 @@ async fn take_losers(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
     group: &mut Group,
-) -> Result<Vec<PersistenceId>, Fault> {
+) -> Result<Vec<PersistenceId>, SqlError> {
     if group.takes_over() {
         // A row that is not there cannot be locked, and a writer that makes it meanwhile would win.
         know(connection, queries, &group.heads).await?;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use actix_persistence_sql::{Fault, Values, get_epoch, get_key, get_number};
+use actix_persistence_sql::{SqlError, Values, get_epoch, get_key, get_number};
 use actix_persistence_storage_api::{Recovered, RecoveryRequest};
 use sqlx::MySqlConnection;
 
@@ -14,7 +14,7 @@ pub(crate) async fn recover(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
     requests: Vec<RecoveryRequest>,
-) -> Result<Vec<Recovered>, Fault> {
+) -> Result<Vec<Recovered>, SqlError> {
     // All writers take locks in the order of ids.
     let mut sorted: Vec<_> = requests.iter().collect();
     sorted.sort_unstable_by(|one, other| one.persistence_id.cmp(&other.persistence_id));
@@ -49,7 +49,8 @@ pub(crate) async fn recover(
     let in_order = requests.iter().map(|request| {
         let id = request.persistence_id.as_str();
         let recovered = by_id.get(id).copied();
-        recovered.ok_or_else(|| Fault::corrupt(format!("the database returned no row for {id:?}")))
+        recovered
+            .ok_or_else(|| SqlError::corrupt(format!("the database returned no row for {id:?}")))
     });
     in_order.collect()
 }

@@ -1,7 +1,7 @@
 //! Reading one page of events.
 
 use actix_persistence_sql::{
-    Fault, MOST_BYTES, PageStatements, Values, read_page_of_rows, to_bound, to_integer,
+    MOST_BYTES, PageStatements, SqlError, Values, read_page_of_rows, to_bound, to_integer,
 };
 use actix_persistence_storage_api::{PageLimit, PersistenceId, ReplayPage, ReplayRange};
 use sqlx::MySqlConnection;
@@ -16,7 +16,7 @@ pub(crate) async fn read_page(
     id: &PersistenceId,
     range: ReplayRange,
     limit: PageLimit,
-) -> Result<ReplayPage, Fault> {
+) -> Result<ReplayPage, SqlError> {
     // No number is above what a database stores, so a range that begins there is empty.
     let to = to_integer(range.from).map_or(0, |_| to_bound(range.to));
     // One more than wanted shows whether there is more.

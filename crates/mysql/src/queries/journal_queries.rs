@@ -1,6 +1,6 @@
 //! The statements of the journal.
 
-use actix_persistence_sql::{JournalStatements, Names};
+use actix_persistence_sql::{JournalStatements, SqlNames};
 use sqlx::SqlStr;
 
 use super::{BEFORE_NEXT, RowsStatement};
@@ -219,7 +219,7 @@ SET highest = 0, deleted_to = 0, purged_to = 0, writer_uuid = '',
 WHERE persistence_id = ? AND purged_to = highest";
 
 impl JournalQueries {
-    pub(crate) fn new(names: &Names) -> Self {
+    pub(crate) fn new(names: &SqlNames) -> Self {
         let rows = |text: &str, row: &str| RowsStatement::new(text, row, names);
         let columns = |text: &str, number: usize| {
             let row = format!("({})", vec!["?"; number].join(", "));
@@ -254,7 +254,7 @@ impl JournalQueries {
 }
 
 /// The statements that every journal has.
-pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
+pub(crate) fn journal_statements(names: &SqlNames) -> JournalStatements {
     JournalStatements {
         head: names.fill(HEAD),
         lock_epoch: names.fill(LOCK_EPOCH),

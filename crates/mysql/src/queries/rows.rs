@@ -1,6 +1,6 @@
 //! Statements with several rows of values.
 
-use actix_persistence_sql::Names;
+use actix_persistence_sql::SqlNames;
 use sqlx::SqlStr;
 
 /// The most rows in one statement.
@@ -20,12 +20,12 @@ pub(crate) struct RowsStatement(Vec<SqlStr>);
 
 impl RowsStatement {
     /// Repeats `row` for `{rows}` in the text.
-    pub(super) fn new(text: &str, row: &str, names: &Names) -> Self {
+    pub(super) fn new(text: &str, row: &str, names: &SqlNames) -> Self {
         Self::separated(text, row, ", ", names)
     }
 
     /// The same with something else between the rows.
-    pub(super) fn separated(text: &str, row: &str, separator: &str, names: &Names) -> Self {
+    pub(super) fn separated(text: &str, row: &str, separator: &str, names: &SqlNames) -> Self {
         let sizes = (0..=LARGEST.ilog2()).map(|power| 1 << power);
         let texts = sizes.map(|size| {
             let rows = vec![row; size].join(separator);
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn chunks_add_up_and_have_a_statement_of_their_size() {
-        let statement = RowsStatement::new("VALUES {rows}", "(?)", &Names::new('`', None));
+        let statement = RowsStatement::new("VALUES {rows}", "(?)", &SqlNames::new('`', None));
         for total in (0..=300).chain([999, 1_000, 1_001, 12_345]) {
             let chunks: Vec<_> = chunk_sizes(total).collect();
             assert_eq!(chunks.iter().sum::<usize>(), total);

@@ -1,9 +1,9 @@
 //! The statements of the snapshot store.
 
-use actix_persistence_sql::{Names, SnapshotStatements};
+use actix_persistence_sql::{SnapshotStatements, SqlNames};
 
 /// Returns the statements of one snapshot store, with its table name in them.
-pub(crate) fn snapshot_statements(names: &Names) -> SnapshotStatements {
+pub(crate) fn snapshot_statements(names: &SqlNames) -> SnapshotStatements {
     SnapshotStatements {
         load: names.fill(&LOAD.replace("{bytes}", BYTES)),
         save: names.fill(SAVE),

@@ -1,11 +1,13 @@
 //! The statements of a table of states.
 
-use actix_persistence_sql::{LateNumberingStatements, Names, NumberingStatements, StateStatements};
+use actix_persistence_sql::{
+    LateNumberingStatements, NumberingStatements, SqlNames, StateStatements,
+};
 
 use super::{BEFORE_NEXT, HAS_STATE_INDEX, PARTITIONS};
 
 /// Returns the statements of one table, with its name in them.
-pub(crate) fn state_statements(names: &Names) -> StateStatements {
+pub(crate) fn state_statements(names: &SqlNames) -> StateStatements {
     let ids = ["?"; LateNumberingStatements::SEVERAL].join(", ");
     StateStatements {
         load: names.fill(&LOAD.replace("{fits}", FITS).replace("{bytes}", BYTES)),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use actix_persistence_sql::{Fault, Role};
+use actix_persistence_sql::{Role, SqlError};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Executor, PgConnection, Row};
 
@@ -28,14 +28,14 @@ pub(crate) async fn set_up(
     connection: &mut PgConnection,
     options: &PostgresOptions,
     role: Role,
-) -> Result<SessionId, Fault> {
+) -> Result<SessionId, SqlError> {
     let id = check(connection, role).await?;
     set(connection, options, role).await?;
     Ok(id)
 }
 
 /// Ends another session of the same user.
-pub(crate) async fn end(connection: &mut PgConnection, other: &SessionId) -> Result<(), Fault> {
+pub(crate) async fn end(connection: &mut PgConnection, other: &SessionId) -> Result<(), SqlError> {
     sqlx::query(END_SESSION)
         .bind(other.number)
         .bind(&other.began)
@@ -49,7 +49,7 @@ pub(crate) async fn end(connection: &mut PgConnection, other: &SessionId) -> Res
 pub(crate) async fn restore(
     connection: &mut PgConnection,
     options: &PostgresOptions,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     connection.execute(sqlx::raw_sql(RESTORE_SESSION)).await?;
     set(connection, options, Role::Writer).await
 }
@@ -58,7 +58,7 @@ async fn set(
     connection: &mut PgConnection,
     options: &PostgresOptions,
     role: Role,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let server = &options.server;
     let statement = match role {
         Role::SetUp { .. } => MIGRATION,
@@ -76,7 +76,7 @@ async fn set(
         .await?;
     let waits_for: String = row.try_get(0)?;
     if waits_for == "off" && options.synchronous_commit != SynchronousCommit::Off {
-        return Err(Fault::refused(
+        return Err(SqlError::refused(
             StorageErrorKind::Unsupported,
             "the server confirms commits that a crash may take back (synchronous_commit is off); set \
              'synchronous-commit' to \"on\", or to \"off\" if that is wanted",
@@ -85,7 +85,7 @@ async fn set(
     Ok(())
 }
 
-async fn check(connection: &mut PgConnection, role: Role) -> Result<SessionId, Fault> {
+async fn check(connection: &mut PgConnection, role: Role) -> Result<SessionId, SqlError> {
     let row = sqlx::query(SESSION)
         .persistent(false)
         .fetch_one(connection)
@@ -93,7 +93,7 @@ async fn check(connection: &mut PgConnection, role: Role) -> Result<SessionId, F
     let version: i64 = row.try_get(0)?;
     if version < OLDEST_VERSION {
         let (major, oldest) = (version / 10_000, OLDEST_VERSION / 10_000);
-        return Err(Fault::refused(
+        return Err(SqlError::refused(
             StorageErrorKind::Unsupported,
             format!("the server is PostgreSQL {major}; use {oldest} or newer"),
         ));
@@ -101,14 +101,14 @@ async fn check(connection: &mut PgConnection, role: Role) -> Result<SessionId, F
     for column in [1, 2] {
         let encoding: String = row.try_get(column)?;
         if encoding != "UTF8" {
-            return Err(Fault::mismatch(format!(
+            return Err(SqlError::mismatch(format!(
                 "the database keeps texts as {encoding}; name one in UTF8"
             )));
         }
     }
     let is_read_only: bool = row.try_get(3)?;
     if is_read_only && role != Role::Reader {
-        return Err(Fault::refused(
+        return Err(SqlError::refused(
             StorageErrorKind::AccessDenied,
             "the server is a standby, or default_transaction_read_only is on; name the primary, or switch that off \
              for the database and the role",

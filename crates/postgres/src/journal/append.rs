@@ -1,6 +1,6 @@
 //! Storing a group of events in one statement.
 
-use actix_persistence_sql::{EventRow, Fault, Group, get_number};
+use actix_persistence_sql::{EventRow, Group, SqlError, get_number};
 use actix_persistence_storage_api::{Payload, PersistenceId};
 use sqlx::postgres::PgArguments;
 use sqlx::{Arguments, Encode, PgConnection, Postgres as PgDatabase, Type};
@@ -13,7 +13,7 @@ pub(crate) async fn append(
     connection: &mut PgConnection,
     queries: &PostgresQueries,
     group: Group,
-) -> Result<Vec<PersistenceId>, Fault> {
+) -> Result<Vec<PersistenceId>, SqlError> {
     let has_tags = group.events.iter().any(|row| !row.event.tags.is_empty());
     let mut columns = Columns::default();
     columns.add_heads(&group);
@@ -46,7 +46,7 @@ pub(crate) async fn append(
         let head = usize::try_from(place)
             .ok()
             .and_then(|place| heads.get(place.checked_sub(1)?));
-        let head = head.ok_or_else(|| Fault::corrupt(format!("there is no id {place}")))?;
+        let head = head.ok_or_else(|| SqlError::corrupt(format!("there is no id {place}")))?;
         losers.push(head.id.clone());
     }
     Ok(losers)

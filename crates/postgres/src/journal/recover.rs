@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use actix_persistence_sql::{Fault, get_epoch, get_key, get_number};
+use actix_persistence_sql::{SqlError, get_epoch, get_key, get_number};
 use actix_persistence_storage_api::{PersistenceId, Recovered, RecoveryRequest};
 use sqlx::PgConnection;
 
@@ -14,7 +14,7 @@ pub(crate) async fn recover(
     connection: &mut PgConnection,
     queries: &PostgresQueries,
     requests: Vec<RecoveryRequest>,
-) -> Result<Vec<Recovered>, Fault> {
+) -> Result<Vec<Recovered>, SqlError> {
     // All writers take locks in the order of ids.
     let mut sorted: Vec<_> = requests.iter().collect();
     sorted.sort_unstable_by(|one, other| one.persistence_id.cmp(&other.persistence_id));
@@ -42,7 +42,7 @@ pub(crate) async fn recover(
     }
     let answer = |id: &PersistenceId| {
         let recovered = by_id.get(id.as_str()).copied();
-        recovered.ok_or_else(|| Fault::corrupt(format!("PostgreSQL returned no row for {id:?}")))
+        recovered.ok_or_else(|| SqlError::corrupt(format!("PostgreSQL returned no row for {id:?}")))
     };
     let in_order = requests
         .iter()

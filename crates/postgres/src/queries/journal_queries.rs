@@ -1,6 +1,6 @@
 //! The statements of the journal.
 
-use actix_persistence_sql::{JournalStatements, Names};
+use actix_persistence_sql::{JournalStatements, SqlNames};
 use sqlx::SqlStr;
 
 use super::keeping_highest;
@@ -247,7 +247,7 @@ fn whole_page() -> String {
         .replace("{deleted_to}", DELETED_TO)
 }
 
-pub(crate) fn queries(names: &Names) -> PostgresQueries {
+pub(crate) fn queries(names: &SqlNames) -> PostgresQueries {
     PostgresQueries {
         recover: names.fill(RECOVER),
         append: names.fill(&[FENCE, STORED, LOSERS].concat()),
@@ -261,7 +261,7 @@ pub(crate) fn queries(names: &Names) -> PostgresQueries {
     }
 }
 
-pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
+pub(crate) fn journal_statements(names: &SqlNames) -> JournalStatements {
     JournalStatements {
         head: names.fill(HEAD),
         lock_epoch: names.fill(LOCK_EPOCH),

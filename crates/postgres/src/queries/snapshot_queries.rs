@@ -1,6 +1,6 @@
 //! The statements of the snapshot store.
 
-use actix_persistence_sql::{Names, SnapshotStatements};
+use actix_persistence_sql::{SnapshotStatements, SqlNames};
 
 /// True if a row has no more bytes than it may have.
 const FITS: &str = "\
@@ -43,7 +43,7 @@ DELETE FROM {snapshot_table}
 WHERE persistence_id = $1::text AND sequence_nr BETWEEN $2::bigint AND $3::bigint
   AND timestamp BETWEEN $4::bigint AND $5::bigint";
 
-pub(crate) fn snapshot_statements(names: &Names) -> SnapshotStatements {
+pub(crate) fn snapshot_statements(names: &SqlNames) -> SnapshotStatements {
     SnapshotStatements {
         load: names.fill(&LOAD.replace("{fits}", FITS).replace("{bytes}", BYTES)),
         save: names.fill(SAVE),

@@ -1,6 +1,6 @@
 //! The statements of a table of states.
 
-use actix_persistence_sql::{Names, StateStatements};
+use actix_persistence_sql::{SqlNames, StateStatements};
 
 use super::keeping_highest;
 
@@ -67,7 +67,7 @@ EXPLAIN SELECT e.persistence_id FROM {state_table} AS e WHERE
 /*condition*/";
 
 /// Returns the statements of one table, with its name in them.
-pub(crate) fn state_statements(names: &Names) -> StateStatements {
+pub(crate) fn state_statements(names: &SqlNames) -> StateStatements {
     StateStatements {
         load: names.fill(&LOAD.replace("{fits}", FITS).replace("{bytes}", BYTES)),
         revision: names.fill(REVISION),

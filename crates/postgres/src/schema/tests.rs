@@ -4,18 +4,18 @@ use actix_persistence_sql::TableName;
 
 use super::*;
 
-fn names() -> Names {
+fn names() -> SqlNames {
     let name = |text| TableName::parse(text).unwrap();
-    Names::new('"', Some(name("bank")))
+    SqlNames::new('"', Some(name("bank")))
         .table("event_table", &name("event"))
         .table("tag_table", &name("tag"))
         .table("removed_table", &name("gone"))
         .text("payload_type", "bytea")
 }
 
-fn message(fault: Fault) -> String {
+fn message(fault: SqlError) -> String {
     match fault {
-        Fault::Refused { message, .. } => message,
+        SqlError::Refused { message, .. } => message,
         other => panic!("{other:?}"),
     }
 }

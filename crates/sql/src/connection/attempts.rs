@@ -4,26 +4,26 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::{BackOff, Effect, Operation, StorageError};
 
-use crate::{Connector, Fault, TransactionDialect, classify};
+use crate::{Connector, SqlError, TransactionDialect, classify};
 
-/// A fault, and what is certain about the work it ended.
+/// An error, and what is certain about the work it ended.
 pub(super) struct Failed {
-    pub(super) fault: Fault,
+    pub(super) fault: SqlError,
     pub(super) effect: Effect,
 }
 
 impl Failed {
-    pub(super) fn not_stored(fault: Fault) -> Self {
+    pub(super) fn not_stored(fault: SqlError) -> Self {
         let effect = Effect::NotStored;
         Self { fault, effect }
     }
 
-    pub(super) fn unknown(fault: Fault) -> Self {
+    pub(super) fn unknown(fault: SqlError) -> Self {
         let effect = Effect::Unknown;
         Self { fault, effect }
     }
 
-    pub(super) fn of<C: Connector>(fault: Fault) -> Self {
+    pub(super) fn of<C: Connector>(fault: SqlError) -> Self {
         let effect = fault.effect::<C::Dialect>();
         Self { fault, effect }
     }

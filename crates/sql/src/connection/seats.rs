@@ -7,7 +7,7 @@ use actix_persistence_storage_api::StorageErrorKind;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-use crate::{ConnectionOf, Connector, Fault, Role};
+use crate::{ConnectionOf, Connector, Role, SqlError};
 
 use super::visit::Visit;
 
@@ -74,7 +74,7 @@ impl<C: Connector> Seats<C> {
     /// # Errors
     /// [`Busy`](StorageErrorKind::Busy) if others were served since the wait began; otherwise it is the database that keeps
     /// all waiting.
-    pub(super) async fn take(self: &Arc<Self>, wait: Wait) -> Result<Lease<C>, Fault> {
+    pub(super) async fn take(self: &Arc<Self>, wait: Wait) -> Result<Lease<C>, SqlError> {
         let free = Arc::clone(&self.free).acquire_owned();
         let seat = timeout_at(wait.until, free)
             .await
@@ -84,7 +84,7 @@ impl<C: Connector> Seats<C> {
                     true => StorageErrorKind::Unavailable,
                     false => StorageErrorKind::Busy,
                 };
-                Fault::refused(kind, format!("every connection is in use; {advice}"))
+                SqlError::refused(kind, format!("every connection is in use; {advice}"))
             })?
             .expect("the semaphore is never closed");
         let open = match self.usable().await? {
@@ -120,7 +120,7 @@ impl<C: Connector> Seats<C> {
     }
 
     /// Returns the connection that waited for the shortest time, if it can still be used; one that cannot is closed.
-    async fn usable(&self) -> Result<Option<C::Open>, Fault> {
+    async fn usable(&self) -> Result<Option<C::Open>, SqlError> {
         let idle = self.idle().pop();
         let Some(Idle { mut open, since }) = idle else {
             return Ok(None);
@@ -143,11 +143,11 @@ impl<C: Connector> Lease<C> {
         C::connection(&mut self.open)
     }
 
-    pub(super) async fn begin(&mut self) -> Result<(), Fault> {
+    pub(super) async fn begin(&mut self) -> Result<(), SqlError> {
         self.home.connector.begin(&mut self.open).await
     }
 
-    pub(super) async fn check_committed(&mut self) -> Result<(), Fault> {
+    pub(super) async fn check_committed(&mut self) -> Result<(), SqlError> {
         self.home.connector.check_committed(&mut self.open).await
     }
 

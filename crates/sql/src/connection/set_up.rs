@@ -5,8 +5,8 @@ use std::time::Duration;
 use actix_persistence_storage_api::BackOff;
 
 use super::run;
-use crate::schema::Component;
-use crate::{ConnectionOf, Connector, ErrorDialect, Fault, Role, TransactionDialect};
+use crate::schema::StoreSchema;
+use crate::{ConnectionOf, Connector, ErrorDialect, Role, SqlError, TransactionDialect};
 
 /// The number of attempts to initialise while others initialise.
 const SET_UP_ATTEMPTS: u32 = 10;
@@ -14,15 +14,15 @@ const SET_UP_ATTEMPTS: u32 = 10;
 /// The number of further attempts when an error looks lasting that one error of a disk can look like.
 const MORE_LOOKS: u32 = 3;
 
-/// Makes the tables of a component ready; tries again if other processes do the same at that moment.
+/// Makes the tables of a schema ready; tries again if other processes do the same at that moment.
 pub(super) async fn set_up<C: Connector>(
     connector: &C,
-    component: &Component<C::Dialect>,
+    schema: &StoreSchema<C::Dialect>,
     auto_initialize: bool,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let mut back_off = BackOff::new(Duration::from_millis(10), Duration::from_millis(500), 0.5);
     loop {
-        match set_up_once(connector, component, auto_initialize).await {
+        match set_up_once(connector, schema, auto_initialize).await {
             Err(fault)
                 if C::Dialect::is_disturbed(&fault) && back_off.attempts() < SET_UP_ATTEMPTS => {}
             Err(fault) if connector.may_pass(&fault) && back_off.attempts() < MORE_LOOKS => {}
@@ -36,18 +36,18 @@ pub(super) async fn set_up<C: Connector>(
 /// used later.
 async fn set_up_once<C: Connector>(
     connector: &C,
-    component: &Component<C::Dialect>,
+    schema: &StoreSchema<C::Dialect>,
     auto_initialize: bool,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let may_create = auto_initialize;
     let mut open = connector.open(Role::SetUp { may_create }).await?;
     let connection = C::connection(&mut open);
     run::<C>(connection, C::Dialect::BEGIN_READING).await?;
-    let look = component.is_current(connection).await;
+    let look = schema.is_current(connection).await;
     let doubt = match look {
         Ok(true) => None,
         Ok(false) => {
-            component.check_may_be_made(auto_initialize)?;
+            schema.check_may_be_made(auto_initialize)?;
             None
         }
         // Not every database shows one moment: others may be making the tables, so it is looked at again under the lock.
@@ -56,7 +56,7 @@ async fn set_up_once<C: Connector>(
     };
     // Nothing was changed.
     run::<C>(connection, C::Dialect::ROLLBACK).await?;
-    let made = make_up_to_date(connector, component, connection).await;
+    let made = make_up_to_date(connector, schema, connection).await;
     match (made, doubt) {
         (Ok(()), _) => {
             connector.close(open, Role::SetUp { may_create }).await;
@@ -70,13 +70,13 @@ async fn set_up_once<C: Connector>(
 
 async fn make_up_to_date<C: Connector>(
     connector: &C,
-    component: &Component<C::Dialect>,
+    schema: &StoreSchema<C::Dialect>,
     connection: &mut ConnectionOf<C::Dialect>,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     connector.prepare(connection).await?;
     run::<C>(connection, C::Dialect::BEGIN).await?;
-    component.bring_up_to_date(connection).await?;
+    schema.bring_up_to_date(connection).await?;
     // A database that can only be read is found now, not at the first write.
-    component.check_writable(connection).await?;
+    schema.check_writable(connection).await?;
     run::<C>(connection, C::Dialect::COMMIT_SET_UP).await
 }

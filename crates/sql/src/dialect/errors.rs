@@ -5,12 +5,12 @@ use std::error::Error;
 use sqlx::error::DatabaseError;
 
 use super::Driver;
-use crate::{Fault, Meaning};
+use crate::{ErrorClass, SqlError};
 
 /// The meaning of the errors that a database reports; nothing else decides it.
 pub trait ErrorDialect: Driver {
-    /// Returns the meaning of an error.
-    fn meaning(error: &dyn DatabaseError) -> Meaning;
+    /// Returns the class of an error.
+    fn error_class(error: &dyn DatabaseError) -> ErrorClass;
 
     /// Returns whether a rule of a table does not take a value: the type or the length of a column, NOT NULL, UNIQUE, CHECK, a foreign
     /// key, or a trigger that raises an error.
@@ -24,5 +24,5 @@ pub trait ErrorDialect: Driver {
     }
 
     /// Returns whether others are in the way for a moment: of initialising, or of a transaction that its work begins.
-    fn is_disturbed(fault: &Fault) -> bool;
+    fn is_disturbed(fault: &SqlError) -> bool;
 }

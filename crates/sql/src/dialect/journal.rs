@@ -7,7 +7,7 @@ use actix_persistence_storage_api::{
 };
 
 use super::{ConnectionOf, Driver};
-use crate::{Fault, Group, Names, Opening};
+use crate::{Group, Opening, SqlError, SqlNames};
 
 /// The work of a journal that each database does in statements of its own.
 pub trait JournalDialect: Driver {
@@ -23,7 +23,7 @@ pub trait JournalDialect: Driver {
     const WORK_BEGINS: bool = false;
 
     /// The statements of the journal that only this database has.
-    fn journal_queries(names: &Names) -> Self::JournalQueries;
+    fn journal_queries(names: &SqlNames) -> Self::JournalQueries;
 
     /// Raises the epochs of all requests, which are of different ids, and answers in their order.
     fn recover(
@@ -31,7 +31,7 @@ pub trait JournalDialect: Driver {
         queries: &Self::JournalQueries,
         requests: Vec<RecoveryRequest>,
         opening: Opening,
-    ) -> impl Future<Output = Result<Vec<Recovered>, Fault>> + Send;
+    ) -> impl Future<Output = Result<Vec<Recovered>, SqlError>> + Send;
 
     /// Stores the events of all ids whose epoch and highest number are what the head says, and raises that number.
     ///
@@ -41,7 +41,7 @@ pub trait JournalDialect: Driver {
         queries: &Self::JournalQueries,
         group: Group,
         opening: Opening,
-    ) -> impl Future<Output = Result<Vec<PersistenceId>, Fault>> + Send;
+    ) -> impl Future<Output = Result<Vec<PersistenceId>, SqlError>> + Send;
 
     /// The same in a transaction in which other things were done before, which it neither ends nor undoes: if an id lost, the
     /// caller must not commit.
@@ -49,7 +49,7 @@ pub trait JournalDialect: Driver {
         connection: &mut ConnectionOf<Self>,
         queries: &Self::JournalQueries,
         group: Group,
-    ) -> impl Future<Output = Result<Vec<PersistenceId>, Fault>> + Send {
+    ) -> impl Future<Output = Result<Vec<PersistenceId>, SqlError>> + Send {
         Self::append(connection, queries, group, Opening::Done)
     }
 
@@ -60,7 +60,7 @@ pub trait JournalDialect: Driver {
         id: &PersistenceId,
         range: ReplayRange,
         limit: PageLimit,
-    ) -> impl Future<Output = Result<ReplayPage, Fault>> + Send;
+    ) -> impl Future<Output = Result<ReplayPage, SqlError>> + Send;
 
     /// True if [`check_journal`](Self::check_journal) looks at anything.
     const CHECKS_JOURNAL: bool = false;
@@ -69,7 +69,7 @@ pub trait JournalDialect: Driver {
     fn check_journal(
         _connection: &mut ConnectionOf<Self>,
         _queries: &Self::JournalQueries,
-    ) -> impl Future<Output = Result<(), Fault>> + Send {
+    ) -> impl Future<Output = Result<(), SqlError>> + Send {
         async { Ok(()) }
     }
 }

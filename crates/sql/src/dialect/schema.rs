@@ -1,7 +1,7 @@
 //! The part of a dialect that makes tables and their versions.
 
 use super::{ConnectionOf, Driver};
-use crate::{Fault, Names};
+use crate::{SqlError, SqlNames};
 
 /// The tables of the stores, version by version, and what is looked at when they are opened.
 pub trait SchemaDialect: Driver {
@@ -32,14 +32,14 @@ pub trait SchemaDialect: Driver {
     /// Keeps others from making the same tables until the connection or its transaction ends.
     fn lock_schema(
         connection: &mut ConnectionOf<Self>,
-        names: &Names,
-    ) -> impl Future<Output = Result<(), Fault>> + Send;
+        names: &SqlNames,
+    ) -> impl Future<Output = Result<(), SqlError>> + Send;
 
     /// Fails if the stores cannot be written to; within a transaction that writes, when the tables are there.
     fn check_writable(
         connection: &mut ConnectionOf<Self>,
-        names: &Names,
-    ) -> impl Future<Output = Result<(), Fault>> + Send;
+        names: &SqlNames,
+    ) -> impl Future<Output = Result<(), SqlError>> + Send;
 }
 
 /// The texts that find and keep versions; with names in them.

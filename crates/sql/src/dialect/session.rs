@@ -4,7 +4,7 @@ use actix_persistence_storage_api::SqlValue;
 use sqlx::Database;
 
 use super::{Driver, RowOf};
-use crate::{Fault, Quoting};
+use crate::{Quoting, SqlError};
 
 /// The placeholders, quotes and values of statements of the application.
 pub trait SessionDialect: Driver {
@@ -40,5 +40,5 @@ pub trait SessionDialect: Driver {
     ///
     /// # Errors
     /// If the column has a type for which there is no value; the message says how to cast it.
-    fn read_value(row: &RowOf<Self>, column: usize) -> Result<SqlValue, Fault>;
+    fn read_value(row: &RowOf<Self>, column: usize) -> Result<SqlValue, SqlError>;
 }

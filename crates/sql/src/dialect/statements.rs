@@ -1,18 +1,18 @@
 //! The part of a dialect with the statements that every database has.
 
 use super::Driver;
-use crate::{JournalStatements, Names, SnapshotStatements, StateStatements};
+use crate::{JournalStatements, SnapshotStatements, SqlNames, StateStatements};
 
 /// The statements that the stores use under the same names on every database.
 pub trait StatementDialect: Driver {
     /// The statements that are used as they are here.
-    fn journal_statements(names: &Names) -> JournalStatements;
+    fn journal_statements(names: &SqlNames) -> JournalStatements;
 
     /// The same of the snapshot store.
-    fn snapshot_statements(names: &Names) -> SnapshotStatements;
+    fn snapshot_statements(names: &SqlNames) -> SnapshotStatements;
 
     /// The same of a table of states.
-    fn state_statements(names: &Names) -> StateStatements;
+    fn state_statements(names: &SqlNames) -> StateStatements;
 
     /// True if the id comes first in the values of the statements that replace a row of a state.
     ///

@@ -4,7 +4,7 @@ use super::Driver;
 
 /// The statements that begin and end transactions, and what a database does with one meanwhile.
 pub trait TransactionDialect: Driver {
-    /// The number of attempts at work that certainly stored nothing, if a [`Meaning`](crate::Meaning) allows it.
+    /// The number of attempts at work that certainly stored nothing, if a [`ErrorClass`](crate::ErrorClass) allows it.
     const ATTEMPTS: u32;
 
     /// Begins a transaction that writes.

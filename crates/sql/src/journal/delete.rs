@@ -7,14 +7,14 @@ use sqlx::SqlStr;
 
 use crate::row::{get_integer, get_key, get_number};
 use crate::values::{Values, to_bound};
-use crate::{ConnectionOf, Dialect, Fault, JournalStatements, Portable, RowOf};
+use crate::{ConnectionOf, Dialect, JournalStatements, RowOf, SqlError, SqlxDatabase};
 
 /// Locks the row of an id until the transaction of the caller ends, and returns its epoch; 0 without a row.
 async fn lock_epoch<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &JournalStatements,
     id: &PersistenceId,
-) -> Result<i64, Fault> {
+) -> Result<i64, SqlError> {
     let mut values = Values::<D>::with_capacity(1);
     values.id(id);
     let sql = statements.lock_epoch.clone();
@@ -29,13 +29,16 @@ async fn check_epoch<D: Dialect>(
     statements: &JournalStatements,
     id: &PersistenceId,
     epoch: Epoch,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let stored = lock_epoch::<D>(connection, statements, id).await?;
     if u64::try_from(stored).is_ok_and(|stored| stored == epoch) {
         return Ok(());
     }
     let message = format!("the delete names epoch {epoch}, but the id has epoch {stored}");
-    Err(Fault::refused(StorageErrorKind::SequenceConflict, message))
+    Err(SqlError::refused(
+        StorageErrorKind::SequenceConflict,
+        message,
+    ))
 }
 
 /// Hides events, in the transaction of the caller; their rows are removed later.
@@ -44,7 +47,7 @@ pub(super) async fn delete_to<D: Dialect>(
     statements: &JournalStatements,
     id: &PersistenceId,
     deletion: EventDeletion,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     // A statement that waits for a reset of another process has read the numbers of before: it would bring them back,
     // without their events. The next statement reads those of after.
     lock_epoch::<D>(connection, statements, id).await?;
@@ -65,7 +68,7 @@ pub(super) async fn purge_next<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &JournalStatements,
     chunk: Chunk,
-) -> Result<bool, Fault> {
+) -> Result<bool, SqlError> {
     let values = Values::<D>::with_capacity(0);
     let next = &statements.next_unpurged;
     purge_found::<D>(connection, statements, next, values, chunk)
@@ -80,7 +83,7 @@ pub(super) async fn reset<D: Dialect>(
     statements: &JournalStatements,
     id: &PersistenceId,
     chunk: Chunk,
-) -> Result<ResetProgress, Fault> {
+) -> Result<ResetProgress, SqlError> {
     let everything = EventDeletion::up_to(SequenceNr::MAX);
     delete_to::<D>(connection, statements, id, everything).await?;
     let of_id = || {
@@ -145,7 +148,7 @@ async fn purge_found<D: Dialect>(
     find: &SqlStr,
     values: Values<D>,
     chunk: Chunk,
-) -> Result<Purged, Fault> {
+) -> Result<Purged, SqlError> {
     let rows = D::Database::fetch_all(connection, find.clone(), values.into_arguments()).await?;
     let Some(row) = rows.first() else {
         return Ok(Purged::Nothing);
@@ -167,7 +170,7 @@ async fn purge_found<D: Dialect>(
     })
 }
 
-fn unpurged_of<D: Dialect>(row: &RowOf<D>) -> Result<(String, SequenceNr, SequenceNr), Fault> {
+fn unpurged_of<D: Dialect>(row: &RowOf<D>) -> Result<(String, SequenceNr, SequenceNr), SqlError> {
     Ok((
         get_key::<D>(row, 0)?,
         get_number::<D>(row, 1)?,
@@ -180,7 +183,7 @@ async fn number_of_id<D: Dialect>(
     sql: &SqlStr,
     number: SequenceNr,
     id: &str,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let mut values = Values::<D>::with_capacity(2);
     values.integer(to_bound(number));
     values.key(id);
@@ -198,7 +201,7 @@ async fn end_of_chunk<D: Dialect>(
     after: SequenceNr,
     last: SequenceNr,
     chunk: Chunk,
-) -> Result<SequenceNr, Fault> {
+) -> Result<SequenceNr, SqlError> {
     let last = last.min(after.saturating_add(chunk.rows));
     let (mut looked_to, mut bytes) = (after, 0_u64);
     while looked_to < last {

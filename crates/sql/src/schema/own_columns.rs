@@ -32,14 +32,14 @@ fn column(line: &str) -> Option<Box<str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Names;
+    use crate::SqlNames;
 
     #[test]
     fn columns_are_told_from_rules_and_from_those_of_other_tables() {
         let text = "-- a\nCREATE TABLE IF NOT EXISTS \"s\".\"my_t\" (\n    x BIGINT\n);\n\
             CREATE TABLE \"s\".\"t\" (\n    one_a  TEXT NOT NULL, -- two\n        GENERATED ALWAYS AS (three),\n    \
             payload BYTEA,\n    -- four\n    PRIMARY KEY (five),\n    CHECK (six)\n) STRICT;\n    seven TEXT\n";
-        let steps = [Names::new('"', None).fill(text)];
+        let steps = [SqlNames::new('"', None).fill(text)];
         assert_eq!(
             own_columns(&steps, "\"t\""),
             ["one_a", "payload"].map(Into::into)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use actix_persistence_storage_api::StorageErrorKind;
 
-use crate::Fault;
+use crate::SqlError;
 
 /// A text that is never shown.
 #[derive(Clone, PartialEq, Eq)]
@@ -47,13 +47,13 @@ impl Password {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub async fn read(&self) -> Result<Secret, Fault> {
+    pub async fn read(&self) -> Result<Secret, SqlError> {
         match self {
             Password::None => Ok(Secret::new("")),
             Password::Given(secret) => Ok(secret.clone()),
             Password::Environment(variable) => match std::env::var(variable) {
                 Ok(password) => Ok(Secret::new(password)),
-                Err(_) => Err(Fault::refused(
+                Err(_) => Err(SqlError::refused(
                     StorageErrorKind::AccessDenied,
                     format!(
                         "the variable {variable} named by 'password-env' is not set or not UTF-8"
@@ -68,7 +68,7 @@ impl Password {
                 let read = read
                     .await
                     .unwrap_or_else(|error| Err(std::io::Error::other(error)));
-                let text = read.map_err(|error| Fault::Refused {
+                let text = read.map_err(|error| SqlError::Refused {
                     kind: StorageErrorKind::AccessDenied,
                     message: format!(
                         "the file {} named by 'password-file' cannot be read",
@@ -90,7 +90,7 @@ mod tests {
     async fn read(password: Password) -> Result<String, String> {
         match password.read().await {
             Ok(secret) => Ok(secret.expose().to_owned()),
-            Err(Fault::Refused { message, .. }) => Err(message),
+            Err(SqlError::Refused { message, .. }) => Err(message),
             Err(other) => panic!("{other:?}"),
         }
     }

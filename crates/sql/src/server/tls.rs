@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use actix_persistence_storage_api::{SectionReader, StorageErrorKind};
 
-use crate::Fault;
+use crate::SqlError;
 
 /// Says whether connections are encrypted, and what of the server's certificate is checked.
 ///
@@ -84,7 +84,7 @@ impl Tls {
     ///
     /// # Errors
     /// If one cannot be read, or does not hold what it should.
-    pub async fn read(&self) -> Result<TlsFiles, Fault> {
+    pub async fn read(&self) -> Result<TlsFiles, SqlError> {
         let root_certificate = match &self.root_certificate {
             Some(path) => Some(read("tls-root-certificate", path, "CERTIFICATE").await?),
             None => None,
@@ -104,14 +104,14 @@ impl Tls {
 }
 
 /// A file without what it should hold would count as one that adds no authority, or would be reported in other words.
-async fn read(key: &str, path: &Path, holds: &str) -> Result<Vec<u8>, Fault> {
+async fn read(key: &str, path: &Path, holds: &str) -> Result<Vec<u8>, SqlError> {
     let path_of_task = path.to_owned();
     let read = tokio::task::spawn_blocking(move || std::fs::read(path_of_task));
     let read = read
         .await
         .unwrap_or_else(|error| Err(io::Error::other(error)));
     let path = path.display();
-    let bytes = read.map_err(|error| Fault::Refused {
+    let bytes = read.map_err(|error| SqlError::Refused {
         kind: StorageErrorKind::AccessDenied,
         message: format!("the file {path} named by '{key}' cannot be read"),
         source: Some(error.into()),
@@ -121,7 +121,7 @@ async fn read(key: &str, path: &Path, holds: &str) -> Result<Vec<u8>, Fault> {
     if text.lines().any(begins) {
         return Ok(bytes);
     }
-    Err(Fault::refused(
+    Err(SqlError::refused(
         StorageErrorKind::AccessDenied,
         format!("the file {path} named by '{key}' holds no {holds} in PEM"),
     ))
@@ -133,7 +133,7 @@ mod tests {
 
     async fn refusal(tls: &Tls) -> String {
         match tls.read().await.unwrap_err() {
-            Fault::Refused { message, .. } => message,
+            SqlError::Refused { message, .. } => message,
             other => panic!("{other:?}"),
         }
     }

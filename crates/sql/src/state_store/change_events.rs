@@ -13,9 +13,9 @@ use crate::group::{EventRow, Group, Head};
 use crate::journal::journal_names;
 use crate::refusal;
 use crate::row::get_integer;
-use crate::schema::Component;
+use crate::schema::StoreSchema;
 use crate::values::Values;
-use crate::{ConnectionOf, Connector, Dialect, Fault, InvalidOption, Portable, Settings};
+use crate::{ConnectionOf, Connector, Dialect, InvalidOption, Settings, SqlError, SqlxDatabase};
 
 /// The epoch of ids whose events record changes: below every epoch of an actor, however often an actor tries to take
 /// such an id over.
@@ -26,7 +26,7 @@ pub(super) struct ChangeEvents<D: Dialect> {
     queries: Arc<D::JournalQueries>,
     adopt: SqlStr,
     epoch_of: SqlStr,
-    pub(super) component: Arc<Component<D>>,
+    pub(super) schema: Arc<StoreSchema<D>>,
     pub(super) options: D::Options,
 }
 
@@ -39,7 +39,7 @@ impl<D: Dialect> ChangeEvents<D> {
             queries: Arc::new(D::journal_queries(&names)),
             adopt: names.fill(D::CHANGE_EVENTS.adopt),
             epoch_of: names.fill(D::CHANGE_EVENTS.epoch_of),
-            component: Arc::new(Component::journal(names, options.store())?),
+            schema: Arc::new(StoreSchema::journal(names, options.store())?),
             options,
         })
     }
@@ -74,7 +74,7 @@ impl<D: Dialect> ChangeEvents<D> {
         connection: &mut ConnectionOf<D>,
         mut changes: Vec<Told<'_>>,
         guilty: &Guilty,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SqlError> {
         changes.sort_by(|one, other| one.id.cmp(other.id));
         let mut group = Group::default();
         for of_id in changes.chunk_by(|one, other| one.id == other.id) {
@@ -105,7 +105,7 @@ impl<D: Dialect> ChangeEvents<D> {
             return Ok(());
         }
         let appended = D::append_within(connection, &self.queries, group).await;
-        let lost = appended.map_err(Fault::in_own_tables::<D>)?;
+        let lost = appended.map_err(SqlError::in_own_tables::<D>)?;
         match lost.as_slice() {
             [] => Ok(()),
             [id] => Err(guilty.note::<D>(id, refused(id))),
@@ -119,7 +119,7 @@ impl<D: Dialect> ChangeEvents<D> {
         &self,
         connection: &mut ConnectionOf<D>,
         id: &PersistenceId,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SqlError> {
         let mut values = Values::<D>::with_capacity(1);
         values.id(id);
         let sql = self.epoch_of.clone();
@@ -153,10 +153,10 @@ fn to_record(sequence_nr: SequenceNr, event: &ChangeEvent) -> EventRecord {
     record
 }
 
-fn refused(id: &PersistenceId) -> Fault {
+fn refused(id: &PersistenceId) -> SqlError {
     let message = format!(
         "the 'change-event-journal' has events of {id:?} that an event-sourced actor wrote: give the durable state another id; \
          or events that go beyond this revision, because the state was removed: reset the numbers of those events"
     );
-    Fault::refused(StorageErrorKind::Unsupported, message)
+    SqlError::refused(StorageErrorKind::Unsupported, message)
 }

@@ -10,7 +10,7 @@ use super::room::Room;
 use super::write::no_counter;
 use crate::row::{get_integer, get_key};
 use crate::values::Values;
-use crate::{ConnectionOf, Dialect, Fault, Portable, RowOf, StateStatements};
+use crate::{ConnectionOf, Dialect, RowOf, SqlError, SqlxDatabase, StateStatements};
 
 /// The sequence where the database orders rows by itself.
 const ONLY_SEQUENCE: u16 = 0;
@@ -25,7 +25,7 @@ pub(super) async fn read_changes<D: Dialect>(
     statements: &StateStatements,
     query: &StateChangesQuery,
     max_bytes: usize,
-) -> Result<StateChangesPage, Fault> {
+) -> Result<StateChangesPage, SqlError> {
     let sequences = Sequence::read::<D>(connection, statements, query).await?;
     let values = values_of::<D>(statements, query, &sequences, max_bytes).into_arguments();
     let rows = D::Database::fetch_all(connection, statements.changes.clone(), values).await?;
@@ -76,7 +76,7 @@ impl Sequence {
         connection: &mut ConnectionOf<D>,
         statements: &StateStatements,
         query: &StateChangesQuery,
-    ) -> Result<Vec<Self>, Fault> {
+    ) -> Result<Vec<Self>, SqlError> {
         let numbering = statements.numbering.as_ref();
         let partitions = numbering.map_or(1, |numbering| numbering.partitions);
         let mut sequences: Vec<_> = (0..partitions)
@@ -173,7 +173,7 @@ fn to_change<D: Dialect>(
     row: &RowOf<D>,
     id: PersistenceId,
     offset: &StateOffset,
-) -> Result<ChangedState, Fault> {
+) -> Result<ChangedState, SqlError> {
     let current = to_current::<D>(row, 2, &id);
     let current = current.map_err(|fault| fault.about(format_args!("the state of {id:?}")))?;
     let timestamp = to_timestamp::<D>(row, 2)?;

@@ -9,7 +9,7 @@ use actix_persistence_storage_api::{
 };
 
 use crate::session::text_of;
-use crate::{Dialect, Fault, InvalidOption, Names, StateStatements, TableName};
+use crate::{Dialect, InvalidOption, SqlError, SqlNames, StateStatements, TableName};
 
 use super::state_table::StateTable;
 
@@ -19,7 +19,7 @@ pub(super) struct Columns<D: Dialect> {
     /// The database's names of the types of the columns; known after the first look at the table.
     types: OnceLock<Vec<Box<str>>>,
     /// The names of the table.
-    names: Names,
+    names: SqlNames,
     /// The text that every change sets beside them.
     also_set: &'static str,
     /// The statements, by the use of each column.
@@ -59,7 +59,7 @@ impl<D: Dialect> Columns<D> {
         table: &StateTable<D>,
         also_set: &'static str,
     ) -> Result<Self, InvalidOption> {
-        let of_store = table.component.own_columns();
+        let of_store = table.schema.own_columns();
         let mut named: Vec<Column> = Vec::with_capacity(columns.len());
         for code in columns {
             let text = code.column_name();
@@ -101,7 +101,11 @@ impl<D: Dialect> Columns<D> {
     ///
     /// # Errors
     /// If it lacks any.
-    pub(super) fn check(&self, table: &TableName, found: &[(String, String)]) -> Result<(), Fault> {
+    pub(super) fn check(
+        &self,
+        table: &TableName,
+        found: &[(String, String)],
+    ) -> Result<(), SqlError> {
         let type_of = |column: &Column| {
             let name = column.name.as_str();
             let mut found = found.iter();
@@ -126,7 +130,7 @@ impl<D: Dialect> Columns<D> {
     }
 
     /// Says what adds the columns: at the first start of an application the table was made a moment ago.
-    fn missing(&self, table: &TableName, missing: &[&TableName]) -> Fault {
+    fn missing(&self, table: &TableName, missing: &[&TableName]) -> SqlError {
         let named: Vec<_> = missing
             .iter()
             .map(|name| format!("'{}'", name.as_str()))
@@ -140,7 +144,7 @@ impl<D: Dialect> Columns<D> {
             )
         });
         let statements: Vec<_> = statements.collect();
-        Fault::mismatch(format!(
+        SqlError::mismatch(format!(
             "the table '{}' has no column {}, which the store cannot make because it does not know the type; run {} with the type of \
              the values in the place of <type>, and start again, or take it out of the additional columns",
             table.as_str(),
@@ -153,7 +157,7 @@ impl<D: Dialect> Columns<D> {
     ///
     /// # Errors
     /// If one refuses or panics.
-    pub(super) fn bind(&self, change: &StateChange<'_>) -> Result<Bound, Fault> {
+    pub(super) fn bind(&self, change: &StateChange<'_>) -> Result<Bound, SqlError> {
         let mut parts = Vec::with_capacity(self.columns.len());
         let mut values = Vec::new();
         let types = self.types.get().map_or(&[][..], Vec::as_slice);
@@ -179,7 +183,7 @@ impl<D: Dialect> Columns<D> {
         &self,
         parts: Vec<Part>,
         values: &[SqlValue],
-    ) -> Result<Arc<StateStatements>, Fault> {
+    ) -> Result<Arc<StateStatements>, SqlError> {
         let mut known = self
             .statements
             .lock()
@@ -188,7 +192,7 @@ impl<D: Dialect> Columns<D> {
             return Ok(Arc::clone(statements));
         }
         let types = self.types.get().ok_or_else(|| {
-            Fault::refused(StorageErrorKind::Unavailable, "it is not initialised yet")
+            SqlError::refused(StorageErrorKind::Unavailable, "it is not initialised yet")
         })?;
         let statements = Arc::new(self.make_statements(&parts, values, types));
         known.insert(parts, Arc::clone(&statements));
@@ -237,11 +241,11 @@ const fn of_update<D: Dialect>() -> usize {
 }
 
 /// Returns the statements of a table without columns of the application; those that replace a row set this, too.
-pub(super) fn plain_statements<D: Dialect>(names: Names, also_set: &str) -> StateStatements {
+pub(super) fn plain_statements<D: Dialect>(names: SqlNames, also_set: &str) -> StateStatements {
     statements_with::<D>(names, ["", "", also_set], 0)
 }
 
-fn statements_with<D: Dialect>(names: Names, texts: [&str; 3], count: usize) -> StateStatements {
+fn statements_with<D: Dialect>(names: SqlNames, texts: [&str; 3], count: usize) -> StateStatements {
     let [columns, inserted, set] = texts;
     let after_columns = of_update::<D>() + count + 1;
     let (id_at, before_at) = match D::ID_FIRST {
@@ -260,7 +264,7 @@ fn statements_with<D: Dialect>(names: Names, texts: [&str; 3], count: usize) -> 
 impl Column {
     /// # Errors
     /// If the column would silently keep something else.
-    fn check<D: Dialect>(&self, value: &SqlValue, type_name: &str) -> Result<(), Fault> {
+    fn check<D: Dialect>(&self, value: &SqlValue, type_name: &str) -> Result<(), SqlError> {
         if !D::changes(value, type_name) {
             return Ok(());
         }
@@ -270,19 +274,19 @@ impl Column {
             self.name.as_str(),
             value.type_name(),
         );
-        Err(Fault::refused(StorageErrorKind::Constraint, message))
+        Err(SqlError::refused(StorageErrorKind::Constraint, message))
     }
 
-    fn value(&self, change: &StateChange<'_>) -> Result<ColumnValue, Fault> {
+    fn value(&self, change: &StateChange<'_>) -> Result<ColumnValue, SqlError> {
         let what = || format!("the additional column '{}'", self.name.as_str());
         match catch_unwind(AssertUnwindSafe(|| self.code.bind(change))) {
             Ok(Ok(value)) => Ok(value),
-            Ok(Err(error)) => Err(Fault::Refused {
+            Ok(Err(error)) => Err(SqlError::Refused {
                 kind: StorageErrorKind::Extension,
                 message: format!("{} refused", what()),
                 source: Some(error),
             }),
-            Err(panic) => Err(Fault::refused(
+            Err(panic) => Err(SqlError::refused(
                 StorageErrorKind::Extension,
                 format!("{} panicked: {}", what(), text_of(&*panic)),
             )),

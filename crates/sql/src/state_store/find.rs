@@ -12,7 +12,7 @@ use crate::names::of_application;
 use crate::placeholders::{Piece, pieces};
 use crate::row::get_key;
 use crate::values::Values;
-use crate::{ConnectionOf, Dialect, Fault, Portable, RowOf};
+use crate::{ConnectionOf, Dialect, RowOf, SqlError, SqlxDatabase};
 
 use super::ids::{Bounds, to_limit};
 use super::load::to_current;
@@ -35,7 +35,7 @@ pub(super) async fn find<D: Dialect>(
     table: &StateTable<D>,
     query: FindStates,
     max_bytes: usize,
-) -> Result<Vec<FoundState>, Fault> {
+) -> Result<Vec<FoundState>, SqlError> {
     check_values::<D>(query.condition.as_str(), query.values.len())?;
     let Some(begin) = D::BEGIN_FINDING else {
         return read_page::<D>(connection, table, query, max_bytes).await;
@@ -52,7 +52,7 @@ async fn read_page<D: Dialect>(
     table: &StateTable<D>,
     query: FindStates,
     max_bytes: usize,
-) -> Result<Vec<FoundState>, Fault> {
+) -> Result<Vec<FoundState>, SqlError> {
     check_stands_alone::<D>(connection, table, &query).await?;
     let Some(bounds) = Bounds::new(Some(&query.entity_type), query.after.as_ref()) else {
         return Ok(Vec::new());
@@ -87,7 +87,7 @@ async fn read_page<D: Dialect>(
 }
 
 /// Fails if a condition has placeholders without a value, which would take those of the store, or values without one.
-fn check_values<D: Dialect>(condition: &str, count: usize) -> Result<(), Fault> {
+fn check_values<D: Dialect>(condition: &str, count: usize) -> Result<(), SqlError> {
     let mut is_used = vec![false; count];
     for piece in pieces(condition, D::QUOTING) {
         match piece {
@@ -115,8 +115,8 @@ fn check_values<D: Dialect>(condition: &str, count: usize) -> Result<(), Fault> 
     }
 }
 
-fn refused(message: String) -> Fault {
-    Fault::refused(StorageErrorKind::Extension, message)
+fn refused(message: String) -> SqlError {
+    SqlError::refused(StorageErrorKind::Extension, message)
 }
 
 /// Fails unless a condition is one where nothing is around it, too: whatever breaks out of its parentheses is none there.
@@ -126,7 +126,7 @@ async fn check_stands_alone<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     table: &StateTable<D>,
     query: &FindStates,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let condition = query.condition.as_str();
     let known = || {
         table
@@ -156,7 +156,7 @@ async fn run<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     text: &str,
     values: Vec<SqlValue>,
-) -> Result<Vec<RowOf<D>>, Fault> {
+) -> Result<Vec<RowOf<D>>, SqlError> {
     let (text, values) = D::placeholders(text, values).map_err(refused)?;
     let mut arguments = Values::<D>::with_capacity(values.len());
     for value in values {
@@ -166,10 +166,10 @@ async fn run<D: Dialect>(
     Ok(D::Database::fetch_all(connection, sql, arguments.into_arguments()).await?)
 }
 
-fn to_found<D: Dialect>(row: &RowOf<D>) -> Result<FoundState, Fault> {
+fn to_found<D: Dialect>(row: &RowOf<D>) -> Result<FoundState, SqlError> {
     let id = get_key::<D>(row, 0)?;
     let id = PersistenceId::try_of_unique(&id)
-        .map_err(|error| Fault::corrupt(format!("a persistence id is invalid: {error}")))?;
+        .map_err(|error| SqlError::corrupt(format!("a persistence id is invalid: {error}")))?;
     let current =
         to_current::<D>(row, 1, &id).map_err(|fault| fault.about(format_args!("{id:?}")))?;
     Ok(FoundState::new(id, current))

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use actix_persistence_storage_api::{PersistenceId, StorageError};
 
-use crate::{Dialect, Fault};
+use crate::{Dialect, SqlError};
 
 /// The change at which the last attempt at a transaction failed, if the change may be the reason.
 ///
@@ -19,8 +19,8 @@ impl Guilty {
         *self.lock() = None;
     }
 
-    /// Notes the id for which a statement failed; returns the fault.
-    pub(super) fn note<D: Dialect>(&self, id: &PersistenceId, fault: Fault) -> Fault {
+    /// Notes the id for which a statement failed; returns the error.
+    pub(super) fn note<D: Dialect>(&self, id: &PersistenceId, fault: SqlError) -> SqlError {
         if fault.may_be_of_a_row::<D>() {
             *self.lock() = Some(id.clone());
         }

@@ -5,7 +5,7 @@ use sqlx::SqlStr;
 
 use crate::row::get_key;
 use crate::values::Values;
-use crate::{ConnectionOf, Dialect, Fault, Portable, StateStatements};
+use crate::{ConnectionOf, Dialect, SqlError, SqlxDatabase, StateStatements};
 
 /// A character that, repeated, is above every id, which has at most 255 bytes.
 const ABOVE_ALL: char = '\u{10ffff}';
@@ -85,7 +85,7 @@ pub(super) async fn read_ids<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     sql: SqlStr,
     values: Values<D>,
-) -> Result<Vec<PersistenceId>, Fault> {
+) -> Result<Vec<PersistenceId>, SqlError> {
     let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
     let ids = rows.iter().map(|row| get_key::<D>(row, 0));
     ids.map(|id| id.map(|id| PersistenceId::of_unique(&id)))

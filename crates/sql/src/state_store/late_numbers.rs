@@ -19,7 +19,8 @@ use crate::connection::Connections;
 use crate::row::{get_integer, get_key};
 use crate::values::Values;
 use crate::{
-    ConnectionOf, Connector, Dialect, Fault, LateNumberingStatements, Portable, StateStatements,
+    ConnectionOf, Connector, Dialect, LateNumberingStatements, SqlError, SqlxDatabase,
+    StateStatements,
 };
 
 /// The time between two looks, beside those that a caller asks for.
@@ -274,7 +275,7 @@ impl<D: Dialect> Work<D> {
 async fn find<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     late: &LateNumberingStatements,
-) -> Result<Vec<PersistenceId>, Fault> {
+) -> Result<Vec<PersistenceId>, SqlError> {
     let values = Values::<D>::with_capacity(0).into_arguments();
     let rows = D::Database::fetch_all(connection, late.has_index.clone(), values).await?;
     let has_index = rows

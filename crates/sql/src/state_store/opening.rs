@@ -10,7 +10,7 @@ use super::SqlStateStore;
 use super::changes::read_changes;
 use super::ids::{IdRange, read_ids};
 use super::state_table::StateTable;
-use crate::{Dialect, Fault};
+use crate::{Dialect, SqlError};
 
 impl<D: Dialect> SqlStateStore<D> {
     /// Looks for the columns of the application.
@@ -21,7 +21,7 @@ impl<D: Dialect> SqlStateStore<D> {
                 .read(Operation::Initialize, move |connection| {
                     Box::pin(async move {
                         let table = &entity.table;
-                        let found = table.component.columns_of(connection, &table.name).await?;
+                        let found = table.schema.columns_of(connection, &table.name).await?;
                         entity.columns.check(&table.name, &found)
                     })
                 })
@@ -78,7 +78,7 @@ impl<D: Dialect> SqlStateStore<D> {
                     };
                     match holds_none {
                         true => Ok(()),
-                        false => Err(Fault::mismatch(message)),
+                        false => Err(SqlError::mismatch(message)),
                     }
                 })
             })

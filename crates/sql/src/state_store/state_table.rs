@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::schema::Component;
-use crate::{Dialect, InvalidOption, Names, StateStatements, TableName};
+use crate::schema::StoreSchema;
+use crate::{Dialect, InvalidOption, SqlNames, StateStatements, TableName};
 
 use super::columns::plain_statements;
 use super::find::Conditions;
@@ -14,10 +14,10 @@ use super::find::Conditions;
 #[derive(Debug)]
 pub(super) struct StateTable<D: Dialect> {
     pub(super) name: TableName,
-    pub(super) names: Names,
+    pub(super) names: SqlNames,
     /// The statements that leave columns of the application as they are.
     pub(super) statements: Arc<StateStatements>,
-    pub(super) component: Arc<Component<D>>,
+    pub(super) schema: Arc<StoreSchema<D>>,
     pub(super) conditions: Conditions,
 }
 
@@ -34,7 +34,7 @@ impl<D: Dialect> StateTable<D> {
             .table("state_removed_table", &table.index(REMOVED));
         Ok(Self {
             statements: Arc::new(plain_statements::<D>(names.clone(), "")),
-            component: Arc::new(Component::state_table(names.clone(), table)),
+            schema: Arc::new(StoreSchema::state_table(names.clone(), table)),
             name: table.clone(),
             conditions: Conditions::default(),
             names,

@@ -15,8 +15,8 @@ use crate::row::get_number;
 use crate::session::{SqlSession, guarded};
 use crate::values::Values;
 use crate::{
-    BeginningStatements, ConnectionOf, Dialect, Fault, LateNumberingStatements,
-    NumberingStatements, Portable, StateStatements,
+    BeginningStatements, ConnectionOf, Dialect, LateNumberingStatements, NumberingStatements,
+    SqlError, SqlxDatabase, StateStatements,
 };
 
 use super::change_events::{ChangeEvents, Told};
@@ -69,7 +69,7 @@ pub(super) async fn write_all<D: Dialect>(
     journal: Option<&ChangeEvents<D>>,
     mut opening: Opening,
     guilty: &Guilty,
-) -> Result<Vec<Written>, Fault> {
+) -> Result<Vec<Written>, SqlError> {
     guilty.forget();
     let mut all = Vec::with_capacity(changes.len());
     for Change {
@@ -107,7 +107,7 @@ pub(super) async fn write_with_handler<D: Dialect>(
     rule: Rule,
     with: Accompaniment<'_, D>,
     opening: Opening,
-) -> Result<Written, Fault> {
+) -> Result<Written, SqlError> {
     let Change {
         statements, row, ..
     } = change;
@@ -143,7 +143,7 @@ pub(super) async fn number_if_committed<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &StateStatements,
     id: &PersistenceId,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let Some((numbering, late)) = statements.late_numbering() else {
         return Ok(());
     };
@@ -188,7 +188,7 @@ pub(super) async fn remove<D: Dialect>(
     id: &PersistenceId,
     handler: Option<&Handling>,
     opening: Opening,
-) -> Result<bool, Fault> {
+) -> Result<bool, SqlError> {
     opening.complete::<D>(connection).await?;
     let revision = match handler {
         Some(_) => find_revision::<D>(connection, statements, id).await?,
@@ -216,7 +216,7 @@ impl Handling {
         &self,
         connection: &mut ConnectionOf<D>,
         change: &StateChange<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SqlError> {
         let Handler { code, name } = &self.handler;
         // Where such a statement commits, it would commit the state without its place in the order of commits.
         let mut session = SqlSession::<D>::begin(connection, &self.visit, false).await?;
@@ -236,7 +236,7 @@ async fn write_row<D: Dialect>(
     row: &StateRow,
     rule: Rule,
     mut opening: Opening,
-) -> Result<Written, Fault> {
+) -> Result<Written, SqlError> {
     if statements.beginning.is_none() {
         opening.complete::<D>(connection).await?;
         opening = Opening::Done;
@@ -267,7 +267,7 @@ async fn write_row<D: Dialect>(
             return Ok(Written::Conflict { found });
         }
     }
-    Err(Fault::refused(
+    Err(SqlError::refused(
         StorageErrorKind::Constraint,
         "the database leaves the row as it is and reports no error, see whether a trigger or rule of the table skips it",
     ))
@@ -280,7 +280,7 @@ async fn write_row<D: Dialect>(
 async fn number<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     of_counter: &[&Change],
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let Some(first) = of_counter.first() else {
         return Ok(());
     };
@@ -302,7 +302,7 @@ async fn raise_counter<D: Dialect>(
     late: &LateNumberingStatements,
     partition: u16,
     by: usize,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let mut values = Values::<D>::with_capacity(2);
     values.integer(by as i64);
     values.integer(i64::from(partition));
@@ -317,7 +317,7 @@ async fn set_numbers<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     late: &LateNumberingStatements,
     of_counter: &[&Change],
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let mut seen = HashSet::new();
     let ids = of_counter.iter().rev().map(|change| &change.row.id);
     let ids: Vec<&PersistenceId> = ids.filter(|id| seen.insert(*id)).collect();
@@ -347,7 +347,7 @@ async fn set_number<D: Dialect>(
     numbering: &NumberingStatements,
     id: &PersistenceId,
     below_highest: i64,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let mut values = Values::<D>::with_capacity(2);
     values.integer(below_highest);
     values.id(id);
@@ -357,16 +357,16 @@ async fn set_number<D: Dialect>(
     }
 }
 
-fn gone_again() -> Fault {
-    Fault::refused(
+fn gone_again() -> SqlError {
+    SqlError::refused(
         StorageErrorKind::Extension,
         "the state is gone again before it is committed; see what a change handler or a trigger does to its row",
     )
 }
 
-/// Returns the fault for a counter that is missing.
-pub(super) fn no_counter() -> Fault {
-    Fault::corrupt(
+/// Returns the error for a counter that is missing.
+pub(super) fn no_counter() -> SqlError {
+    SqlError::corrupt(
         "the table that numbers states lacks a row; restore it with the highest 'ordering' of its partition",
     )
 }
@@ -393,7 +393,7 @@ impl<'a, D: Dialect> OfRow<'a, D> {
     }
 
     /// Stores the first row of an id; false if there is one.
-    async fn insert(&self, connection: &mut ConnectionOf<D>) -> Result<bool, Fault> {
+    async fn insert(&self, connection: &mut ConnectionOf<D>) -> Result<bool, SqlError> {
         let mut values = Values::<D>::with_capacity(10);
         values.id(&self.row.id);
         values.integer(i64::from(self.row.id.slice()));
@@ -415,7 +415,7 @@ impl<'a, D: Dialect> OfRow<'a, D> {
     }
 
     /// Replaces the row of an id that is at the revision before; false if there is none.
-    async fn update(&self, connection: &mut ConnectionOf<D>) -> Result<bool, Fault> {
+    async fn update(&self, connection: &mut ConnectionOf<D>) -> Result<bool, SqlError> {
         let mut values = self.replacing();
         values.integer(self.row.revision - 1);
         let sql = match self.beginning {
@@ -439,7 +439,7 @@ impl<'a, D: Dialect> OfRow<'a, D> {
     }
 
     /// Replaces the row of an id; false if there is none.
-    async fn overwrite(&self, connection: &mut ConnectionOf<D>) -> Result<bool, Fault> {
+    async fn overwrite(&self, connection: &mut ConnectionOf<D>) -> Result<bool, SqlError> {
         let values = self.replacing();
         let sql = match self.beginning {
             Some(beginning) => &beginning.overwrite,
@@ -453,7 +453,7 @@ impl<'a, D: Dialect> OfRow<'a, D> {
         connection: &mut ConnectionOf<D>,
         sql: &SqlStr,
         values: Values<D>,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, SqlError> {
         let numbering = self.statements.numbering.as_ref();
         if numbering.is_none_or(|numbering| numbering.late.is_some()) {
             return Ok(execute::<D>(connection, sql.clone(), values).await? == 1);
@@ -476,7 +476,7 @@ async fn find_revision<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &StateStatements,
     id: &PersistenceId,
-) -> Result<Option<Revision>, Fault> {
+) -> Result<Option<Revision>, SqlError> {
     let mut values = Values::<D>::with_capacity(1);
     values.id(id);
     let sql = statements.revision.clone();
@@ -489,7 +489,7 @@ async fn execute<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     sql: SqlStr,
     values: Values<D>,
-) -> Result<u64, Fault> {
+) -> Result<u64, SqlError> {
     let done = D::Database::execute(connection, sql, values.into_arguments()).await?;
     Ok(D::rows_affected(&done))
 }

@@ -9,7 +9,7 @@ use actix_persistence_storage_api::StorageErrorKind;
 
 use crate::error::{self, Doubt};
 use crate::options::{Location, Mode};
-use actix_persistence_sql::Fault;
+use actix_persistence_sql::SqlError;
 
 /// Distinguishes one file from another under the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) struct FileId {
 }
 
 impl FileId {
-    pub(super) fn of(location: &Location) -> Result<Self, Fault> {
+    pub(super) fn of(location: &Location) -> Result<Self, SqlError> {
         let metadata = std::fs::metadata(&location.path).map_err(|error| {
             refused(
                 StorageErrorKind::AccessDenied,
@@ -52,11 +52,11 @@ impl From<&std::fs::Metadata> for FileId {
 
 /// Says what SQLite would only call "unable to open", and makes a missing file readable for its owner alone; SQLite
 /// creates the files beside it with the same permissions.
-pub(super) fn prepare(location: &Location, auto_initialize: bool) -> Result<(), Fault> {
+pub(super) fn prepare(location: &Location, auto_initialize: bool) -> Result<(), SqlError> {
     let path = &location.path;
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => {
-            return Err(Fault::refused(
+            return Err(SqlError::refused(
                 StorageErrorKind::AccessDenied,
                 format!("{} is a directory; name a file in 'url'", path.display()),
             ));
@@ -74,7 +74,7 @@ pub(super) fn prepare(location: &Location, auto_initialize: bool) -> Result<(), 
         }
     }
     if let Some(directory) = path.parent().filter(|directory| !directory.is_dir()) {
-        return Err(Fault::refused(
+        return Err(SqlError::refused(
             StorageErrorKind::AccessDenied,
             format!(
                 "the directory {} does not exist; make it, or change 'url'",
@@ -83,7 +83,7 @@ pub(super) fn prepare(location: &Location, auto_initialize: bool) -> Result<(), 
         ));
     }
     if !auto_initialize || location.mode != Mode::Create {
-        return Err(Fault::refused(
+        return Err(SqlError::refused(
             StorageErrorKind::SchemaMismatch,
             format!(
                 "there is no database {}; set 'auto-initialize = true' without another 'mode' than 'rwc' in 'url', \
@@ -123,9 +123,9 @@ fn cannot_be_made(error: ErrorKind) -> (StorageErrorKind, &'static str) {
     }
 }
 
-/// Returns the fault of opening a database, judged by the files themselves: a fault for which they show no reason
+/// Returns the error of opening a database, judged by the files themselves: an error for which they show no reason
 /// will pass.
-pub(super) fn look_again(location: &Location, fault: Fault) -> Fault {
+pub(super) fn look_again(location: &Location, fault: SqlError) -> SqlError {
     let is_lasting = match error::doubt(&fault) {
         Some(Doubt::Access) => location.mode == Mode::ReadOnly || !may_be_written(location),
         Some(Doubt::Header) => !begins_like_a_database(location),
@@ -136,11 +136,11 @@ pub(super) fn look_again(location: &Location, fault: Fault) -> Fault {
     }
     let message = "the database could not be opened, although its file is as it should be; see whether the disk is full, \
          whether too many files are open, and the system log";
-    Fault::Refused {
+    SqlError::Refused {
         kind: StorageErrorKind::Unavailable,
         message: message.to_owned(),
         source: match fault {
-            Fault::Driver(error) => Some(error.into()),
+            SqlError::Driver(error) => Some(error.into()),
             _ => None,
         },
     }
@@ -219,8 +219,13 @@ fn create(location: &Location) -> io::Result<File> {
     options.open(&location.path)
 }
 
-fn refused(kind: StorageErrorKind, location: &Location, advice: &str, error: io::Error) -> Fault {
-    Fault::Refused {
+fn refused(
+    kind: StorageErrorKind,
+    location: &Location,
+    advice: &str,
+    error: io::Error,
+) -> SqlError {
+    SqlError::Refused {
         kind,
         message: format!("{} {advice}", location.path.display()),
         source: Some(Box::new(error)),

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use actix_persistence_sql::Fault;
+use actix_persistence_sql::SqlError;
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Row, SqliteConnection};
 
@@ -29,14 +29,14 @@ impl Log {
     };
 
     /// Looks at the log and at its index.
-    pub(super) fn look(location: &Location) -> Result<Self, Fault> {
+    pub(super) fn look(location: &Location) -> Result<Self, SqlError> {
         let (id, _) = look_at(location, "-wal")?;
         let (index, _) = look_at(location, "-shm")?;
         Ok(Self { id, index })
     }
 
     /// Returns the length in bytes of the log that lies there, if it is still this one.
-    fn bytes(&self, location: &Location) -> Result<Option<u64>, Fault> {
+    fn bytes(&self, location: &Location) -> Result<Option<u64>, SqlError> {
         let (id, bytes) = look_at(location, "-wal")?;
         Ok((id == self.id).then_some(bytes))
     }
@@ -53,7 +53,7 @@ pub(super) async fn check_committed(
     connection: &mut SqliteConnection,
     location: &Location,
     opened: &Log,
-) -> Result<u64, Fault> {
+) -> Result<u64, SqlError> {
     match opened.bytes(location)? {
         Some(bytes) => Ok(bytes),
         None => {
@@ -68,7 +68,7 @@ pub(super) async fn is_current(
     connection: &mut SqliteConnection,
     location: &Location,
     opened: &Log,
-) -> Result<bool, Fault> {
+) -> Result<bool, SqlError> {
     if *opened == Log::NONE || Log::look(location)? == *opened {
         return Ok(true);
     }
@@ -84,7 +84,7 @@ async fn save(
     connection: &mut SqliteConnection,
     location: &Location,
     opened: &Log,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     // With another index there may be others who take the same locks elsewhere: both would write to the database. SQLite
     // copies the log when the last connection closes, if there is no other user.
     let is_saved = opened.shares_locks(&Log::look(location)?)
@@ -112,7 +112,7 @@ async fn save(
 pub(super) async fn check_opened(
     connection: &mut SqliteConnection,
     location: &Location,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let page_bytes: i64 = sqlx::query_scalar(queries::PAGE_SIZE)
         .fetch_one(&mut *connection)
         .await?;
@@ -131,7 +131,7 @@ pub(super) async fn check_opened(
 }
 
 /// Returns the number of frames up to the end of the last transaction.
-pub(super) async fn frames(connection: &mut SqliteConnection) -> Result<u32, Fault> {
+pub(super) async fn frames(connection: &mut SqliteConnection) -> Result<u32, SqlError> {
     let row = sqlx::query(queries::LOOK_AT_LOG)
         .fetch_one(connection)
         .await?;
@@ -143,7 +143,7 @@ pub(super) async fn frames(connection: &mut SqliteConnection) -> Result<u32, Fau
 /// Its frames may be overwritten then, by the next transaction that no reader hinders.
 ///
 /// Returns false if another connection is copying it, perhaps that of another process.
-pub(super) async fn copy(connection: &mut SqliteConnection) -> Result<bool, Fault> {
+pub(super) async fn copy(connection: &mut SqliteConnection) -> Result<bool, SqlError> {
     let row = sqlx::query(queries::COPY_LOG).fetch_one(connection).await?;
     Ok(row.try_get::<i64, _>("busy")? == 0)
 }
@@ -159,7 +159,7 @@ pub(super) enum Truncated {
 
 /// Copies the log to the database file and empties it, if others let go of it soon. Afterwards the connection waits too
 /// little for locks to be used on.
-pub(super) async fn truncate(connection: &mut SqliteConnection) -> Result<Truncated, Fault> {
+pub(super) async fn truncate(connection: &mut SqliteConnection) -> Result<Truncated, SqlError> {
     sqlx::query(queries::WAIT_LITTLE)
         .execute(&mut *connection)
         .await?;
@@ -174,22 +174,22 @@ pub(super) async fn truncate(connection: &mut SqliteConnection) -> Result<Trunca
     })
 }
 
-fn replaced() -> Fault {
-    Fault::refused(
+fn replaced() -> SqlError {
+    SqlError::refused(
         StorageErrorKind::Unavailable,
         "the write-ahead log was removed or replaced while the database was open; leave the files with '-wal' and \
          '-shm' after the name of the database alone",
     )
 }
 
-fn look_at(location: &Location, end: &str) -> Result<(Option<FileId>, u64), Fault> {
+fn look_at(location: &Location, end: &str) -> Result<(Option<FileId>, u64), SqlError> {
     let mut path = location.path.clone().into_os_string();
     path.push(end);
     let path = PathBuf::from(path);
     match std::fs::metadata(&path) {
         Ok(metadata) => Ok((Some(FileId::from(&metadata)), metadata.len())),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok((None, 0)),
-        Err(error) => Err(Fault::Refused {
+        Err(error) => Err(SqlError::Refused {
             kind: StorageErrorKind::AccessDenied,
             message: format!("{} cannot be looked at", path.display()),
             source: Some(Box::new(error)),

@@ -4,7 +4,7 @@ use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, SqliteConnection};
 
-use actix_persistence_sql::{Fault, Role};
+use actix_persistence_sql::{Role, SqlError};
 
 use super::SqliteConnector;
 use crate::options::{Location, Mode, Synchronous};
@@ -21,7 +21,7 @@ const ROWS_AHEAD: usize = 2;
 pub(super) async fn open(
     settings: &SqliteConnector,
     role: Role,
-) -> Result<SqliteConnection, Fault> {
+) -> Result<SqliteConnection, SqlError> {
     let options = SqliteConnectOptions::new()
         .filename(&settings.location.path)
         // The file is made before, with permissions of our choice: see `file::prepare`.
@@ -50,7 +50,7 @@ pub(super) async fn open(
 }
 
 /// Pages of events are put together from texts and blobs, byte by byte, which another encoding would change.
-pub(super) async fn check_encoding(connection: &mut SqliteConnection) -> Result<(), Fault> {
+pub(super) async fn check_encoding(connection: &mut SqliteConnection) -> Result<(), SqlError> {
     let encoding: String = sqlx::query_scalar(queries::ENCODING)
         .fetch_one(connection)
         .await?;
@@ -59,14 +59,14 @@ pub(super) async fn check_encoding(connection: &mut SqliteConnection) -> Result<
     }
     let message =
         format!("the database keeps texts as {encoding}; name a database in UTF-8 in 'url'");
-    Err(Fault::refused(StorageErrorKind::SchemaMismatch, message))
+    Err(SqlError::refused(StorageErrorKind::SchemaMismatch, message))
 }
 
 /// Fails if the database has only a part of what was copied from a log that is gone.
 pub(super) async fn check_pages(
     connection: &mut SqliteConnection,
     location: &Location,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let database = location.path.display();
     tracing::warn!(
         %database,
@@ -79,14 +79,14 @@ pub(super) async fn check_pages(
     if found == "ok" {
         return Ok(());
     }
-    Err(Fault::corrupt(format!(
+    Err(SqlError::corrupt(format!(
         "a program has ended while it copied the write-ahead log to the database {database}, and that log is gone; put it \
          back, or restore a backup: {found}"
     )))
 }
 
 /// The write-ahead log stays set in the file; readers do not wait for the writer then, nor the writer for them.
-pub(super) async fn set_write_ahead_log(connection: &mut SqliteConnection) -> Result<(), Fault> {
+pub(super) async fn set_write_ahead_log(connection: &mut SqliteConnection) -> Result<(), SqlError> {
     let mode: String = sqlx::query_scalar(queries::SET_WAL)
         .fetch_one(&mut *connection)
         .await?;
@@ -98,7 +98,7 @@ pub(super) async fn check(
     connection: &mut SqliteConnection,
     settings: &SqliteConnector,
     role: Role,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let mode: String = sqlx::query_scalar(queries::JOURNAL_MODE)
         .fetch_one(&mut *connection)
         .await?;
@@ -120,14 +120,14 @@ pub(super) async fn check(
             .await?;
         if found != expected {
             let message = format!("{pragma} is {found} although it was set to {expected}");
-            return Err(Fault::refused(StorageErrorKind::Unsupported, message));
+            return Err(SqlError::refused(StorageErrorKind::Unsupported, message));
         }
     }
     Ok(())
 }
 
 /// Fails if the SQLite that was linked is not new enough.
-pub(super) async fn check_library(connection: &mut SqliteConnection) -> Result<(), Fault> {
+pub(super) async fn check_library(connection: &mut SqliteConnection) -> Result<(), SqlError> {
     let version: String = sqlx::query_scalar(queries::SQLITE_VERSION)
         .fetch_one(connection)
         .await?;
@@ -139,11 +139,11 @@ pub(super) async fn check_library(connection: &mut SqliteConnection) -> Result<(
         "SQLite {version} is linked, which may damage databases with a write-ahead log; \
          use {major}.{minor}.{patch} or newer"
     );
-    Err(Fault::refused(StorageErrorKind::Unsupported, message))
+    Err(SqlError::refused(StorageErrorKind::Unsupported, message))
 }
 
 /// Lets a connection wait for a lock for a short time only, so that its user asks again every few milliseconds.
-pub(super) async fn ask_often(connection: &mut SqliteConnection) -> Result<(), Fault> {
+pub(super) async fn ask_often(connection: &mut SqliteConnection) -> Result<(), SqlError> {
     sqlx::raw_sql(queries::WAIT_HARDLY)
         .execute(connection)
         .await?;
@@ -155,7 +155,7 @@ fn switch(on: bool) -> &'static str {
     if on { "ON" } else { "OFF" }
 }
 
-fn check_write_ahead_log(mode: &str) -> Result<(), Fault> {
+fn check_write_ahead_log(mode: &str) -> Result<(), SqlError> {
     if mode.eq_ignore_ascii_case("wal") {
         return Ok(());
     }
@@ -164,7 +164,7 @@ fn check_write_ahead_log(mode: &str) -> Result<(), Fault> {
         "the database is in journal mode '{mode}' and did not get a write-ahead log; see whether the disk is full, and the \
          system log, and if it stays so put the database on a local disk"
     );
-    Err(Fault::refused(StorageErrorKind::Unavailable, message))
+    Err(SqlError::refused(StorageErrorKind::Unavailable, message))
 }
 
 fn is_new_enough(version: &str) -> bool {
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn a_log_that_a_full_disk_does_not_take_is_waited_for() {
         let fault = check_write_ahead_log("delete").unwrap_err();
-        let Fault::Refused { kind, message, .. } = fault else {
+        let SqlError::Refused { kind, message, .. } = fault else {
             panic!("{fault:?}");
         };
         assert_eq!(kind, StorageErrorKind::Unavailable);

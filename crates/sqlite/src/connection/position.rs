@@ -15,7 +15,7 @@ use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use actix_persistence_sql::Fault;
+use actix_persistence_sql::SqlError;
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Row, SqliteConnection};
 
@@ -63,12 +63,12 @@ pub(super) enum LogCheck {
 ///
 /// # Errors
 /// If the log that was noted is there, and ends too early.
-pub(super) async fn check_log(location: &Location) -> Result<LogCheck, Fault> {
+pub(super) async fn check_log(location: &Location) -> Result<LogCheck, SqlError> {
     let location = location.clone();
     blocking(move || check_log_now(&location)).await
 }
 
-fn check_log_now(location: &Location) -> Result<LogCheck, Fault> {
+fn check_log_now(location: &Location) -> Result<LogCheck, SqlError> {
     let path = note::path_of(location);
     // Before the look at the log, which others may write to meanwhile.
     let Some(noted) = note::read(&path).filter(|noted| noted.log.frames > 0) else {
@@ -118,7 +118,7 @@ impl Position {
         connection: &mut SqliteConnection,
         location: &Location,
         synchronous: Synchronous,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, SqlError> {
         let path = note::path_of(location);
         // Before the look at the database, which others may write to meanwhile.
         let noted = note::read(&path);
@@ -149,7 +149,7 @@ impl Position {
         path: PathBuf,
         connection: &mut SqliteConnection,
         location: &Location,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, SqlError> {
         let log = LogFile::open(location).map_err(unreadable)?;
         if let Some(log) = &log {
             found.log = end_of(log, connection, found.is_durable).await?;
@@ -183,7 +183,7 @@ impl Position {
     }
 
     /// Finds the end of the transaction that was just committed, or an earlier one if others write, too.
-    async fn follow(&mut self, connection: &mut SqliteConnection) -> Result<(), Fault> {
+    async fn follow(&mut self, connection: &mut SqliteConnection) -> Result<(), SqlError> {
         self.note.log = LogEnd::default();
         let Some(log) = &self.log else {
             return Ok(());
@@ -278,7 +278,7 @@ pub(super) async fn of_set_up(
     connection: &mut SqliteConnection,
     location: &Location,
     synchronous: Synchronous,
-) -> Result<Option<Position>, Fault> {
+) -> Result<Option<Position>, SqlError> {
     let path = note::path_of(location);
     let noted = note::read(&path);
     let is_durable = synchronous == Synchronous::Full;
@@ -299,7 +299,7 @@ async fn end_of(
     log: &LogFile,
     connection: &mut SqliteConnection,
     is_durable: bool,
-) -> Result<LogEnd, Fault> {
+) -> Result<LogEnd, SqlError> {
     let header = || log.header().map_err(unreadable);
     // Somebody may begin it anew between the looks.
     for _ in 0..3 {
@@ -323,7 +323,10 @@ async fn end_of(
 }
 
 /// Returns the position of the database; `None` if the database does not count its transactions.
-async fn find(connection: &mut SqliteConnection, is_durable: bool) -> Result<Option<Note>, Fault> {
+async fn find(
+    connection: &mut SqliteConnection,
+    is_durable: bool,
+) -> Result<Option<Note>, SqlError> {
     let row = sqlx::query(queries::POSITION)
         .fetch_optional(connection)
         .await?;
@@ -340,25 +343,25 @@ async fn find(connection: &mut SqliteConnection, is_durable: bool) -> Result<Opt
 }
 
 /// Begins to count transactions; leaves a count that another process begins meanwhile as it is.
-async fn count_anew(connection: &mut SqliteConnection, is_durable: bool) -> Result<Note, Fault> {
+async fn count_anew(connection: &mut SqliteConnection, is_durable: bool) -> Result<Note, SqlError> {
     sqlx::raw_sql(queries::COUNT_ANEW)
         .execute(&mut *connection)
         .await?;
     let found = find(connection, is_durable).await?;
     found.ok_or_else(|| {
-        Fault::corrupt("the table 'actix_persistence_commits' does not count transactions; see what else writes to it")
+        SqlError::corrupt("the table 'actix_persistence_commits' does not count transactions; see what else writes to it")
     })
 }
 
 async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
-) -> Result<T, Fault> {
+    work: impl FnOnce() -> Result<T, SqlError> + Send + 'static,
+) -> Result<T, SqlError> {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|error| Err(unreadable(error.into())))
 }
 
-fn unreadable(error: io::Error) -> Fault {
-    Fault::Refused {
+fn unreadable(error: io::Error) -> SqlError {
+    SqlError::Refused {
         kind: StorageErrorKind::Unavailable,
         message: "the write-ahead log cannot be read; see the system log".to_owned(),
         source: Some(Box::new(error)),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use actix_persistence_sql::Fault;
+use actix_persistence_sql::SqlError;
 use sqlx::SqliteConnection;
 
 /// The number of instructions of its virtual machine after which SQLite asks again: less than a millisecond.
@@ -16,7 +16,7 @@ const INSTRUCTIONS: i32 = 10_000;
 pub(super) struct Release(Arc<AtomicBool>);
 
 impl Release {
-    pub(super) async fn of(connection: &mut SqliteConnection) -> Result<Self, Fault> {
+    pub(super) async fn of(connection: &mut SqliteConnection) -> Result<Self, SqlError> {
         let is_released = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&is_released);
         connection

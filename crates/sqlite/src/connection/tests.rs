@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use actix_persistence_sql::{Component, Connections, Names, TableName, classify};
+use actix_persistence_sql::{Connections, SqlNames, StoreSchema, TableName, classify};
 use actix_persistence_storage_api::{Effect, Operation, StorageError};
 use sqlx::SqlSafeStr;
 use tempfile::TempDir;
@@ -24,11 +24,8 @@ pub(super) async fn database() -> (TempDir, Arc<Database>) {
     let database = Database::new(SqliteConnector::new(&options).unwrap());
     let step = "CREATE TABLE t (a INTEGER NOT NULL UNIQUE)";
     let table = vec![TableName::parse("t").unwrap()];
-    let component = Component::new("journal", table, &[step], Names::new('"', None));
-    database
-        .initialize(Arc::new(component), true)
-        .await
-        .unwrap();
+    let schema = StoreSchema::new("journal", table, &[step], SqlNames::new('"', None));
+    database.initialize(Arc::new(schema), true).await.unwrap();
     (directory, Arc::new(database))
 }
 
@@ -273,7 +270,7 @@ async fn a_commit_to_a_log_that_was_removed_has_an_unknown_outcome_and_is_saved(
     assert_eq!(number(&database, "SELECT sum(a) FROM t").await, 6);
 }
 
-fn kind_of(fault: Fault) -> StorageErrorKind {
+fn kind_of(fault: SqlError) -> StorageErrorKind {
     classify::<Sqlite>(Operation::Initialize, Effect::NotStored, fault).kind()
 }
 
@@ -333,7 +330,7 @@ async fn one_error_of_a_disk_is_not_blamed_on_the_file() {
         sqlx::raw_sql("CREATE TABLE u (a)")
             .execute(&mut connection)
             .await
-            .map_err(Fault::from)
+            .map_err(SqlError::from)
     };
     let unreadable = async {
         let mut connection = opening::open(&letter, Role::Reader).await?;

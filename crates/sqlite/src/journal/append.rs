@@ -4,7 +4,7 @@ mod insert;
 
 use std::collections::HashSet;
 
-use actix_persistence_sql::{Fault, Group, Head, Opening, Values, get_key};
+use actix_persistence_sql::{Group, Head, Opening, SqlError, Values, get_key};
 use actix_persistence_storage_api::PersistenceId;
 use sqlx::SqliteConnection;
 
@@ -18,7 +18,7 @@ pub(crate) async fn append(
     queries: &JournalQueries,
     group: Group,
     opening: Opening,
-) -> Result<Vec<PersistenceId>, Fault> {
+) -> Result<Vec<PersistenceId>, SqlError> {
     if opening == Opening::Due && insert::fits_one_text(&group) {
         return insert::begin_and_insert(connection, queries, group).await;
     }
@@ -44,7 +44,7 @@ async fn losers(
     queries: &JournalQueries,
     heads: &[Head],
     mut opening: Opening,
-) -> Result<HashSet<String>, Fault> {
+) -> Result<HashSet<String>, SqlError> {
     let mut losers = HashSet::new();
     let mut rest = heads;
     for size in chunk_sizes(heads.len()) {
@@ -76,7 +76,7 @@ async fn take_over(
     connection: &mut SqliteConnection,
     queries: &JournalQueries,
     winners: impl Iterator<Item = &Head>,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let taken: Vec<_> = winners
         .filter_map(|head| Some((head, head.taken_over_by?)))
         .collect();

@@ -1,6 +1,6 @@
 //! Checks that the newest events are still there.
 
-use actix_persistence_sql::{Fault, get_number};
+use actix_persistence_sql::{SqlError, get_number};
 use sqlx::SqliteConnection;
 
 use crate::Sqlite;
@@ -10,7 +10,7 @@ use crate::queries::JournalQueries;
 pub(crate) async fn check_newest(
     connection: &mut SqliteConnection,
     queries: &JournalQueries,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let row = sqlx::query(queries.newest.clone())
         .fetch_optional(connection)
         .await?;
@@ -22,7 +22,7 @@ pub(crate) async fn check_newest(
     if newest == found {
         return Ok(());
     }
-    Err(Fault::corrupt(format!(
+    Err(SqlError::corrupt(format!(
         "the newest events are missing: they were stored up to ordering {newest}, are there up to {found}, and no delete \
          removed the others; restore a backup, or, if they may be lost, run '{}{newest}'",
         queries.go_on.as_str()

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use actix_persistence_sql::{Fault, Values, get_epoch, get_key, get_number};
+use actix_persistence_sql::{SqlError, Values, get_epoch, get_key, get_number};
 use actix_persistence_storage_api::{Recovered, RecoveryRequest};
 use sqlx::SqliteConnection;
 
@@ -14,7 +14,7 @@ pub(crate) async fn recover(
     connection: &mut SqliteConnection,
     queries: &JournalQueries,
     requests: &[RecoveryRequest],
-) -> Result<Vec<Recovered>, Fault> {
+) -> Result<Vec<Recovered>, SqlError> {
     let mut by_id = HashMap::with_capacity(requests.len());
     let mut rest = requests;
     for size in chunk_sizes(requests.len()) {
@@ -42,7 +42,7 @@ pub(crate) async fn recover(
     let in_order = requests.iter().map(|request| {
         let id = request.persistence_id.as_str();
         let recovered = by_id.get(id).copied();
-        recovered.ok_or_else(|| Fault::corrupt(format!("SQLite returned no row for {id:?}")))
+        recovered.ok_or_else(|| SqlError::corrupt(format!("SQLite returned no row for {id:?}")))
     });
     in_order.collect()
 }

@@ -5,7 +5,7 @@ mod packed;
 use std::sync::Arc;
 
 use actix_persistence_sql::{
-    Fault, Values, check_event, get_bytes, get_number, to_bound, to_integer,
+    SqlError, Values, check_event, get_bytes, get_number, to_bound, to_integer,
 };
 use actix_persistence_storage_api::{
     PageLimit, PersistenceId, ReplayPage, ReplayRange, SequenceNr,
@@ -26,7 +26,7 @@ pub(crate) async fn read_page(
     id: &PersistenceId,
     range: ReplayRange,
     limit: PageLimit,
-) -> Result<ReplayPage, Fault> {
+) -> Result<ReplayPage, SqlError> {
     let mut is_first = true;
     loop {
         let mut draft = read_draft(connection, queries, id, range, limit).await?;
@@ -72,13 +72,13 @@ impl Draft {
     }
 
     /// Fails at the first event that is not what was stored.
-    fn check(&self, id: &PersistenceId) -> Result<(), Fault> {
+    fn check(&self, id: &PersistenceId) -> Result<(), SqlError> {
         let mut events = self.events.iter();
         events.try_for_each(|unpacked| check_event(id, &unpacked.event, unpacked.checksum))
     }
 
     /// Takes events until a limit is reached, which is known at the next event; returns whether there were any.
-    fn take(&mut self, value: &Bytes) -> Result<bool, Fault> {
+    fn take(&mut self, value: &Bytes) -> Result<bool, SqlError> {
         let before = self.events.len();
         let mut packed = Packed::new(value)?;
         while let Some(next) = packed.next(self.events.last().map(|last| &last.event))? {
@@ -91,7 +91,7 @@ impl Draft {
             let last = self.last();
             if next.event.sequence_nr <= last {
                 let found = next.event.sequence_nr;
-                return Err(Fault::corrupt(format!(
+                return Err(SqlError::corrupt(format!(
                     "sequence number {found} comes after {last}"
                 )));
             }
@@ -102,7 +102,7 @@ impl Draft {
     }
 
     /// Takes the tags of events that were taken.
-    fn take_tags(&mut self, value: &[u8]) -> Result<(), Fault> {
+    fn take_tags(&mut self, value: &[u8]) -> Result<(), SqlError> {
         let mut packed = PackedTags(value);
         while let Some((number, tag)) = packed.next()? {
             let place = self
@@ -113,7 +113,7 @@ impl Draft {
                 Err(_) if number > self.last() => {}
                 Err(_) => {
                     let message = format!("there is a tag of event {number}, which is not there");
-                    return Err(Fault::corrupt(message));
+                    return Err(SqlError::corrupt(message));
                 }
             }
         }
@@ -145,7 +145,7 @@ async fn read_draft(
     id: &PersistenceId,
     range: ReplayRange,
     limit: PageLimit,
-) -> Result<Draft, Fault> {
+) -> Result<Draft, SqlError> {
     let rows = to_bound(wanted(limit).div_ceil(in_a_row(limit)) as u64);
     match read_rows(connection, queries, id, range, limit, rows).await? {
         Some(draft) => Ok(draft),
@@ -164,7 +164,7 @@ async fn read_rows(
     range: ReplayRange,
     limit: PageLimit,
     most_rows: i64,
-) -> Result<Option<Draft>, Fault> {
+) -> Result<Option<Draft>, SqlError> {
     let mut values = Values::<Sqlite>::with_capacity(5);
     values.id(id);
     values.integer(to_bound(range.from));
@@ -199,7 +199,7 @@ async fn fill_in_large(
     queries: &JournalQueries,
     id: &PersistenceId,
     events: &mut [Unpacked],
-) -> Result<bool, Fault> {
+) -> Result<bool, SqlError> {
     for unpacked in events.iter_mut().filter(|unpacked| unpacked.is_large) {
         let event = &mut unpacked.event;
         let mut values = Values::<Sqlite>::with_capacity(2);

@@ -1,6 +1,6 @@
 //! The statements of the journal.
 
-use actix_persistence_sql::{JournalStatements, Names};
+use actix_persistence_sql::{JournalStatements, SqlNames};
 use sqlx::SqlStr;
 
 use super::{BEGIN, RowsStatement};
@@ -40,7 +40,7 @@ pub struct JournalQueries {
 }
 
 /// The statements of one journal that every database has.
-pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
+pub(crate) fn journal_statements(names: &SqlNames) -> JournalStatements {
     JournalStatements {
         head: names.fill(HEAD),
         lock_epoch: names.fill(LOCK_EPOCH),
@@ -276,7 +276,7 @@ const LARGE_PAYLOADS: &str = "\
 SELECT payload, metadata_payload FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr = ?2";
 
 impl JournalQueries {
-    pub(crate) fn new(names: &Names) -> Self {
+    pub(crate) fn new(names: &SqlNames) -> Self {
         let rows = |text: &str, columns: usize| {
             let row = format!("({})", vec!["?"; columns].join(", "));
             RowsStatement::new(text, &row, names)
@@ -325,7 +325,7 @@ mod tests {
         let journal = SqliteJournal::new(options).unwrap();
         journal.initialize().await.unwrap();
 
-        let names = Names::new('"', None)
+        let names = SqlNames::new('"', None)
             .table("event_table", &events)
             .table("tag_table", &tags)
             .table("metadata_table", &metadata);

@@ -1,11 +1,11 @@
 //! The statements of a table of states.
 
-use actix_persistence_sql::{BeginningStatements, Names, NumberingStatements, StateStatements};
+use actix_persistence_sql::{BeginningStatements, NumberingStatements, SqlNames, StateStatements};
 
 use super::BEGIN;
 
 /// Returns the statements of one table, with its name in them.
-pub(crate) fn state_statements(names: &Names) -> StateStatements {
+pub(crate) fn state_statements(names: &SqlNames) -> StateStatements {
     let update = [REPLACE, AT_REVISION].concat();
     StateStatements {
         load: names.fill(&LOAD.replace("{fits}", FITS).replace("{bytes}", BYTES)),

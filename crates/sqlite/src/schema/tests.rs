@@ -1,6 +1,6 @@
 //! Steps from version to version, tried with versions that are not there yet.
 
-use actix_persistence_sql::{Component, Fault, Names, TableName};
+use actix_persistence_sql::{SqlError, SqlNames, StoreSchema, TableName};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Connection, SqliteConnection};
 
@@ -10,14 +10,14 @@ async fn connection() -> SqliteConnection {
     SqliteConnection::connect(":memory:").await.unwrap()
 }
 
-fn component(steps: &[&'static str]) -> Component<Sqlite> {
+fn schema(steps: &[&'static str]) -> StoreSchema<Sqlite> {
     let tables = vec![TableName::parse("t").unwrap()];
-    Component::new("journal", tables, steps, Names::new('"', None))
+    StoreSchema::new("journal", tables, steps, SqlNames::new('"', None))
 }
 
-fn kind_and_message(fault: Fault) -> (StorageErrorKind, String) {
+fn kind_and_message(fault: SqlError) -> (StorageErrorKind, String) {
     match fault {
-        Fault::Refused { kind, message, .. } => (kind, message),
+        SqlError::Refused { kind, message, .. } => (kind, message),
         other => unreachable!("SQLite should not be asked: {other:?}"),
     }
 }
@@ -34,7 +34,7 @@ async fn each_step_runs_once_from_any_version_on() {
     let first = "CREATE TABLE t (a)";
     let second = "ALTER TABLE t ADD COLUMN b; ALTER TABLE t ADD COLUMN c";
     let mut connection = connection().await;
-    let (one, two) = (component(&[first]), component(&[first, second]));
+    let (one, two) = (schema(&[first]), schema(&[first, second]));
 
     assert!(!one.is_current(&mut connection).await.unwrap());
     one.bring_up_to_date(&mut connection).await.unwrap();
@@ -55,7 +55,7 @@ async fn each_step_runs_once_from_any_version_on() {
 
 #[tokio::test]
 async fn an_older_version_is_refused_when_nothing_may_be_made() {
-    let error = component(&["CREATE TABLE t (a)"])
+    let error = schema(&["CREATE TABLE t (a)"])
         .check_may_be_made(false)
         .unwrap_err();
     let (kind, message) = kind_and_message(error);
@@ -70,11 +70,8 @@ async fn a_table_of_another_program_is_left_alone() {
         .execute(&mut connection)
         .await
         .unwrap();
-    let component = component(&["CREATE TABLE t (a)"]);
-    let error = component
-        .bring_up_to_date(&mut connection)
-        .await
-        .unwrap_err();
+    let schema = schema(&["CREATE TABLE t (a)"]);
+    let error = schema.bring_up_to_date(&mut connection).await.unwrap_err();
     let (kind, message) = kind_and_message(error);
     assert_eq!(kind, StorageErrorKind::SchemaMismatch);
     assert!(message.contains("choose other table names"), "{message}");
@@ -83,14 +80,13 @@ async fn a_table_of_another_program_is_left_alone() {
 #[tokio::test]
 async fn a_lost_table_is_named() {
     let mut connection = connection().await;
-    let component = component(&["CREATE TABLE t (a)"]);
-    component.bring_up_to_date(&mut connection).await.unwrap();
+    let schema = schema(&["CREATE TABLE t (a)"]);
+    schema.bring_up_to_date(&mut connection).await.unwrap();
     sqlx::raw_sql("DROP TABLE t")
         .execute(&mut connection)
         .await
         .unwrap();
-    let (kind, message) =
-        kind_and_message(component.is_current(&mut connection).await.unwrap_err());
+    let (kind, message) = kind_and_message(schema.is_current(&mut connection).await.unwrap_err());
     assert_eq!(kind, StorageErrorKind::SchemaMismatch);
     assert!(message.contains("the table 't' is missing"), "{message}");
 }

@@ -20,9 +20,9 @@ fn options() -> MysqlOptions {
     MysqlOptions::new("mysql://user@localhost/bank")
 }
 
-fn text(fault: Result<(), Fault>) -> String {
+fn text(fault: Result<(), SqlError>) -> String {
     match fault {
-        Err(Fault::Refused { message, .. }) => message,
+        Err(SqlError::Refused { message, .. }) => message,
         other => panic!("{other:?}"),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use actix_persistence_sql::{EventRow, Fault, Values, get_integer};
+use actix_persistence_sql::{EventRow, SqlError, Values, get_integer};
 use actix_persistence_storage_api::{Payload, PersistenceId, StorageErrorKind};
 use sqlx::{MySqlConnection, SqlStr};
 
@@ -28,7 +28,7 @@ pub(super) async fn insert(
     queries: &JournalQueries,
     mut events: Vec<EventRow>,
     orderings: &[i64],
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     check_size(connection, &events).await?;
     let tags = tag_rows(&mut events, orderings);
     let has_metadata = events.iter().any(|row| row.event.metadata.is_some());
@@ -63,7 +63,7 @@ pub(super) async fn insert(
 }
 
 /// Refuses an event before it is sent that the server would refuse by ending the connection.
-async fn check_size(connection: &mut MySqlConnection, events: &[EventRow]) -> Result<(), Fault> {
+async fn check_size(connection: &mut MySqlConnection, events: &[EventRow]) -> Result<(), SqlError> {
     let largest = events.iter().map(size_of).max().unwrap_or_default();
     if largest <= MANY_BYTES {
         return Ok(());
@@ -75,7 +75,7 @@ async fn check_size(connection: &mut MySqlConnection, events: &[EventRow]) -> Re
     if i64::try_from(largest).is_ok_and(|largest| largest < limit) {
         return Ok(());
     }
-    Err(Fault::refused(
+    Err(SqlError::refused(
         StorageErrorKind::TooLarge,
         format!(
             "an event has {largest} bytes, and the server takes {limit} at once; make it smaller, or raise the server's \
@@ -152,14 +152,14 @@ async fn execute(
     statement: &RowsStatement,
     rows: usize,
     values: Values<Mysql>,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let sql: SqlStr = statement.of(rows);
     let done = sqlx::query_with(sql, values.into_arguments())
         .execute(connection)
         .await?;
     let inserted = done.rows_affected();
     if inserted != rows as u64 {
-        return Err(Fault::corrupt(format!(
+        return Err(SqlError::corrupt(format!(
             "the database inserted {inserted} of {rows} rows"
         )));
     }

@@ -1,6 +1,6 @@
 //! The order of commits.
 
-use actix_persistence_sql::{EventRow, Fault, Values, get_integer};
+use actix_persistence_sql::{EventRow, SqlError, Values, get_integer};
 use sqlx::MySqlConnection;
 
 use crate::Mysql;
@@ -14,7 +14,7 @@ pub(super) async fn number(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
     events: &[EventRow],
-) -> Result<Vec<i64>, Fault> {
+) -> Result<Vec<i64>, SqlError> {
     let mut wanted = [0_i64; PARTITIONS];
     for row in events {
         wanted[partition_of(row)] += 1;
@@ -45,7 +45,7 @@ async fn number_one(
     queries: &JournalQueries,
     partition: usize,
     wanted: &[i64; PARTITIONS],
-) -> Result<[i64; PARTITIONS], Fault> {
+) -> Result<[i64; PARTITIONS], SqlError> {
     let mut values = Values::<Mysql>::with_capacity(2);
     values.integer(wanted[partition]);
     values.integer(partition as i64);
@@ -65,7 +65,7 @@ async fn number_several(
     queries: &JournalQueries,
     used: &[usize],
     wanted: &[i64; PARTITIONS],
-) -> Result<[i64; PARTITIONS], Fault> {
+) -> Result<[i64; PARTITIONS], SqlError> {
     // Repeated, they change nothing, and one statement does for any number.
     let repeated: Vec<usize> = used.iter().copied().cycle().take(PARTITIONS).collect();
     let mut values = Values::<Mysql>::with_capacity(3 * PARTITIONS);
@@ -98,8 +98,8 @@ async fn number_several(
     Ok(newest)
 }
 
-fn missing() -> Fault {
-    Fault::corrupt(
+fn missing() -> SqlError {
+    SqlError::corrupt(
         "the table that numbers events lacks a row; restore it with the highest 'ordering' of its partition",
     )
 }

@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use actix_persistence_sql::Fault;
+use actix_persistence_sql::SqlError;
 use actix_persistence_storage_api::StorageErrorKind;
 
 use crate::options::Location;
@@ -38,7 +38,7 @@ pub(super) struct LogEnd {
 
 impl Note {
     /// Fails if the database has fewer transactions than this says.
-    pub(super) fn check(&self, found: &Self, path: &Path) -> Result<(), Fault> {
+    pub(super) fn check(&self, found: &Self, path: &Path) -> Result<(), SqlError> {
         if self.database != found.database {
             tracing::warn!(
                 note = %path.display(),
@@ -67,7 +67,7 @@ impl Note {
     }
 
     /// Fails, as for a log of which only this many frames are found.
-    pub(super) fn lacks_frames(&self, found: u32, path: &Path) -> Fault {
+    pub(super) fn lacks_frames(&self, found: u32, path: &Path) -> SqlError {
         lost(
             &format!(
                 "the write-ahead log ends at page {found}, but {} were confirmed",
@@ -112,8 +112,8 @@ impl Note {
     }
 }
 
-fn lost(what: &str, path: &Path) -> Fault {
-    Fault::refused(
+fn lost(what: &str, path: &Path) -> SqlError {
+    SqlError::refused(
         StorageErrorKind::Corrupt,
         format!(
             "{what}: the end of the write-ahead log is lost or damaged; restore a backup, or, if this is an older copy on \

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use actix_persistence_sql::{EventRow, Fault, Group, Portable, Values};
+use actix_persistence_sql::{EventRow, Group, SqlError, SqlxDatabase, Values};
 use actix_persistence_storage_api::PersistenceId;
 use sqlx::sqlite::SqliteQueryResult;
 use sqlx::{SqlStr, SqliteConnection};
@@ -35,7 +35,7 @@ pub(super) async fn begin_and_insert(
     connection: &mut SqliteConnection,
     queries: &JournalQueries,
     group: Group,
-) -> Result<Vec<PersistenceId>, Fault> {
+) -> Result<Vec<PersistenceId>, SqlError> {
     let Group { heads, events } = group;
     let size = events.len();
     let mut values = Values::<Sqlite>::with_capacity(3 + 10 * size);
@@ -57,8 +57,8 @@ pub(super) async fn begin_and_insert(
     }
 }
 
-fn other_number(inserted: u64, size: usize) -> Fault {
-    Fault::corrupt(format!("SQLite inserted {inserted} of {size} rows"))
+fn other_number(inserted: u64, size: usize) -> SqlError {
+    SqlError::corrupt(format!("SQLite inserted {inserted} of {size} rows"))
 }
 
 /// Inserts every event with its tags, a few statements for all.
@@ -66,7 +66,7 @@ pub(super) async fn insert(
     connection: &mut SqliteConnection,
     queries: &JournalQueries,
     mut events: Vec<EventRow>,
-) -> Result<(), Fault> {
+) -> Result<(), SqlError> {
     let tags = take_tags(&mut events);
     let has_metadata = events.iter().any(|row| row.event.metadata.is_some());
     let statement = if has_metadata {
@@ -134,7 +134,7 @@ async fn execute(
     connection: &mut SqliteConnection,
     sql: SqlStr,
     values: Values<Sqlite>,
-) -> Result<u64, Fault> {
+) -> Result<u64, SqlError> {
     let result = sqlx::query_with(sql, values.into_arguments())
         .execute(connection)
         .await?;

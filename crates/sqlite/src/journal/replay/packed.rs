@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use actix_persistence_sql::{Fault, MOST_BYTES, MOST_TEXT_BYTES, to_serializer_id, too_large};
+use actix_persistence_sql::{MOST_BYTES, MOST_TEXT_BYTES, SqlError, to_serializer_id, too_large};
 use actix_persistence_storage_api::{EventRecord, Payload, SequenceNr, Timestamp, WriterId};
 use bytes::Bytes;
 
@@ -34,7 +34,7 @@ pub(super) struct Unpacked {
 
 impl<'a> Packed<'a> {
     /// The payloads will be parts of the value, which lives as long as one of them.
-    pub(super) fn new(value: &'a Bytes) -> Result<Self, Fault> {
+    pub(super) fn new(value: &'a Bytes) -> Result<Self, SqlError> {
         let mut packed = Self {
             whole: value,
             rest: value,
@@ -45,7 +45,10 @@ impl<'a> Packed<'a> {
     }
 
     /// Returns the next event; `before` is the one before it, with which it may share its texts.
-    pub(super) fn next(&mut self, before: Option<&EventRecord>) -> Result<Option<Unpacked>, Fault> {
+    pub(super) fn next(
+        &mut self,
+        before: Option<&EventRecord>,
+    ) -> Result<Option<Unpacked>, SqlError> {
         if self.events == 0 {
             return if self.rest.is_empty() {
                 Ok(None)
@@ -63,7 +66,7 @@ impl<'a> Packed<'a> {
         &mut self,
         sequence_nr: SequenceNr,
         before: Option<&EventRecord>,
-    ) -> Result<Unpacked, Fault> {
+    ) -> Result<Unpacked, SqlError> {
         let timestamp = self.integer().ok_or_else(torn)?.ok_or_else(torn)?;
         let serializer_id = self.integer().ok_or_else(torn)?.ok_or_else(torn)?;
         let metadata_serializer_id = self.integer().ok_or_else(torn)?;
@@ -84,7 +87,7 @@ impl<'a> Packed<'a> {
 
         let writer = self.bytes(writer)?;
         let writer = WriterId::from_slice(writer).ok_or_else(|| {
-            Fault::corrupt(format!(
+            SqlError::corrupt(format!(
                 "a writer id has {} bytes instead of 16",
                 writer.len()
             ))
@@ -126,24 +129,24 @@ impl<'a> Packed<'a> {
         u64::try_from(self.integer()??).ok()
     }
 
-    fn length(&mut self) -> Result<usize, Fault> {
+    fn length(&mut self) -> Result<usize, SqlError> {
         let length = self.number().ok_or_else(torn)?;
         usize::try_from(length).map_err(|_| torn())
     }
 
     /// Returns the place of a length where there must be none.
-    fn no_length(&mut self) -> Result<usize, Fault> {
+    fn no_length(&mut self) -> Result<usize, SqlError> {
         match self.integer() {
             Some(None) => Ok(0),
             _ => Err(torn()),
         }
     }
 
-    fn bytes(&mut self, length: usize) -> Result<&'a [u8], Fault> {
+    fn bytes(&mut self, length: usize) -> Result<&'a [u8], SqlError> {
         take_bytes(&mut self.rest, length)
     }
 
-    fn payload(&mut self, length: usize, is_large: bool) -> Result<Bytes, Fault> {
+    fn payload(&mut self, length: usize, is_large: bool) -> Result<Bytes, SqlError> {
         if is_large {
             return Ok(Bytes::new());
         }
@@ -151,7 +154,7 @@ impl<'a> Packed<'a> {
     }
 
     /// Returns the text of the event before, if it is the same: most events of an id share theirs.
-    fn text(&mut self, length: usize, before: Option<&Arc<str>>) -> Result<Arc<str>, Fault> {
+    fn text(&mut self, length: usize, before: Option<&Arc<str>>) -> Result<Arc<str>, SqlError> {
         let bytes = self.bytes(length)?;
         match before {
             Some(before) if before.as_bytes() == bytes => Ok(Arc::clone(before)),
@@ -165,7 +168,7 @@ pub(super) struct PackedTags<'a>(pub(super) &'a [u8]);
 
 impl<'a> PackedTags<'a> {
     /// Returns the next tag and the number of its event.
-    pub(super) fn next(&mut self) -> Result<Option<(SequenceNr, &'a str)>, Fault> {
+    pub(super) fn next(&mut self) -> Result<Option<(SequenceNr, &'a str)>, SqlError> {
         if self.0.is_empty() {
             return Ok(None);
         }
@@ -208,28 +211,28 @@ fn take_integer(rest: &mut &[u8]) -> Option<Option<i64>> {
     None
 }
 
-fn take_bytes<'a>(rest: &mut &'a [u8], length: usize) -> Result<&'a [u8], Fault> {
+fn take_bytes<'a>(rest: &mut &'a [u8], length: usize) -> Result<&'a [u8], SqlError> {
     let (bytes, after) = rest.split_at_checked(length).ok_or_else(torn)?;
     *rest = after;
     Ok(bytes)
 }
 
-fn to_text(bytes: &[u8]) -> Result<&str, Fault> {
-    std::str::from_utf8(bytes).map_err(|_| Fault::corrupt("a text is not UTF-8".to_owned()))
+fn to_text(bytes: &[u8]) -> Result<&str, SqlError> {
+    std::str::from_utf8(bytes).map_err(|_| SqlError::corrupt("a text is not UTF-8".to_owned()))
 }
 
-fn torn() -> Fault {
-    Fault::corrupt("a value is missing or has another type".to_owned())
+fn torn() -> SqlError {
+    SqlError::corrupt("a value is missing or has another type".to_owned())
 }
 
 /// Says which event cannot be read.
-fn at(sequence_nr: SequenceNr, fault: Fault) -> Fault {
+fn at(sequence_nr: SequenceNr, fault: SqlError) -> SqlError {
     match fault {
-        Fault::Refused {
+        SqlError::Refused {
             kind,
             message,
             source,
-        } => Fault::Refused {
+        } => SqlError::Refused {
             kind,
             message: format!("sequence number {sequence_nr}: {message}"),
             source,
@@ -244,7 +247,7 @@ mod tests {
 
     const WRITER: &str = "wwwwwwwwwwwwwwww";
 
-    fn unpack(value: &[u8]) -> Result<Vec<Unpacked>, Fault> {
+    fn unpack(value: &[u8]) -> Result<Vec<Unpacked>, SqlError> {
         let value = Bytes::copy_from_slice(value);
         let mut packed = Packed::new(&value)?;
         let mut events: Vec<Unpacked> = Vec::new();

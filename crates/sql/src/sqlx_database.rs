@@ -11,7 +11,7 @@ use sqlx::{
 /// Integers, texts and bytes to and from any database of sqlx: the bounds, written once.
 ///
 /// Everything that has them is portable; never implemented by hand.
-pub trait Portable: Database {
+pub trait SqlxDatabase: Database {
     /// Adds an integer to the values of a statement.
     fn add_integer(arguments: &mut Self::Arguments, value: Option<i64>);
     /// Adds a text to the values of a statement.
@@ -58,7 +58,7 @@ pub trait Portable: Database {
     ) -> BoxFuture<'_, Result<(), sqlx::Error>>;
 }
 
-impl<DB> Portable for DB
+impl<DB> SqlxDatabase for DB
 where
     DB: Database,
     DB::Arguments: IntoArguments<DB>,

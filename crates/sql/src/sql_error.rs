@@ -11,7 +11,7 @@ use crate::Dialect;
 
 /// The reason why an operation stopped, before its meaning for the caller is decided.
 #[derive(Debug)]
-pub enum Fault {
+pub enum SqlError {
     /// The database or its driver says so.
     Driver(sqlx::Error),
     /// The plugin says so.
@@ -20,7 +20,7 @@ pub enum Fault {
         kind: StorageErrorKind,
         /// The thing that could not be done, and the setting to change.
         message: String,
-        /// The source of the fault.
+        /// The source of the error.
         source: Option<Box<dyn Error + Send + Sync>>,
     },
     /// A statement of the application failed, and the application has the error already.
@@ -36,9 +36,9 @@ pub enum Fault {
     Silent,
 }
 
-/// The meaning of an error that the database reports.
+/// The class of an error that the database reports: its meaning for the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Meaning {
+pub struct ErrorClass {
     /// The kind of trouble.
     pub kind: StorageErrorKind,
     /// The thing that could not be done, and the setting to change.
@@ -53,7 +53,7 @@ pub struct Meaning {
     pub of_rows: bool,
 }
 
-impl Meaning {
+impl ErrorClass {
     /// Makes an error of a statement that had no effect, and would be the same if it were tried again.
     pub fn new(kind: StorageErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
@@ -95,48 +95,48 @@ impl Meaning {
     }
 }
 
-impl Fault {
-    /// Returns the fault of a request that the plugin refuses.
+impl SqlError {
+    /// Returns the error of a request that the plugin refuses.
     pub fn refused(kind: StorageErrorKind, message: impl Into<String>) -> Self {
-        Fault::Refused {
+        SqlError::Refused {
             kind,
             message: message.into(),
             source: None,
         }
     }
 
-    /// Returns the fault for stored data that contradicts itself.
+    /// Returns the error for stored data that contradicts itself.
     pub fn corrupt(message: impl Into<String>) -> Self {
         Self::refused(StorageErrorKind::Corrupt, message)
     }
 
-    /// Returns the fault for a schema that this version cannot work with.
+    /// Returns the error for a schema that this version cannot work with.
     pub fn mismatch(message: impl Into<String>) -> Self {
         Self::refused(StorageErrorKind::SchemaMismatch, message)
     }
 
-    /// Returns the same fault with the `place` in the stored data, such as a column, before its message.
+    /// Returns the same error with the `place` in the stored data, such as a column, before its message.
     #[must_use]
     pub fn about(self, place: fmt::Arguments<'_>) -> Self {
         match self {
-            Fault::Driver(error) => {
-                let (kind, message) = meaning_of_driver(&error);
-                Fault::Refused {
+            SqlError::Driver(error) => {
+                let (kind, message) = class_of_driver(&error);
+                SqlError::Refused {
                     kind,
                     message: format!("{place}: {message}"),
                     source: Some(without_wrapper(error)),
                 }
             }
-            Fault::Refused {
+            SqlError::Refused {
                 kind,
                 message,
                 source,
-            } => Fault::Refused {
+            } => SqlError::Refused {
                 kind,
                 message: format!("{place}: {message}"),
                 source,
             },
-            fault @ (Fault::InSession { .. } | Fault::Silent) => fault,
+            fault @ (SqlError::InSession { .. } | SqlError::Silent) => fault,
         }
     }
 
@@ -144,7 +144,7 @@ impl Fault {
     pub(crate) fn is_mismatch(&self) -> bool {
         matches!(
             self,
-            Fault::Refused {
+            SqlError::Refused {
                 kind: StorageErrorKind::SchemaMismatch,
                 ..
             }
@@ -154,8 +154,8 @@ impl Fault {
     /// Returns whether the database refuses every login, or every write.
     pub(crate) fn is_refusal<D: Dialect>(&self) -> bool {
         let kind = match self {
-            Fault::Refused { kind, .. } => Some(*kind),
-            fault => fault.reported().map(|error| D::meaning(error).kind),
+            SqlError::Refused { kind, .. } => Some(*kind),
+            fault => fault.reported().map(|error| D::error_class(error).kind),
         };
         kind == Some(StorageErrorKind::AccessDenied)
     }
@@ -163,7 +163,7 @@ impl Fault {
     /// Returns whether it is trouble with the database itself, whichever call met it.
     pub(crate) fn is_of_the_store(&self) -> bool {
         match self {
-            Fault::InSession {
+            SqlError::InSession {
                 error,
                 again,
                 ends_connection,
@@ -181,20 +181,20 @@ impl Fault {
     /// Returns the source for an error that comes from this one.
     pub(crate) fn into_source(self) -> Option<Box<dyn Error + Send + Sync>> {
         match self {
-            Fault::Driver(error) => Some(without_wrapper(error)),
-            Fault::Refused { source, .. } => source,
-            Fault::InSession { error, .. } => Some(error.into()),
-            Fault::Silent => None,
+            SqlError::Driver(error) => Some(without_wrapper(error)),
+            SqlError::Refused { source, .. } => source,
+            SqlError::InSession { error, .. } => Some(error.into()),
+            SqlError::Silent => None,
         }
     }
 
-    /// Returns the fault as it is in tables to which only the plugin writes: a broken rule is then no refusal of a value.
+    /// Returns the error as it is in tables to which only the plugin writes: a broken rule is then no refusal of a value.
     #[must_use]
     pub(crate) fn in_own_tables<D: Dialect>(self) -> Self {
         match self {
-            Fault::Driver(sqlx::Error::Database(error)) if D::breaks_rule(&*error) => {
-                let Meaning { kind, message, .. } = D::meaning(&*error);
-                Fault::Refused {
+            SqlError::Driver(sqlx::Error::Database(error)) if D::breaks_rule(&*error) => {
+                let ErrorClass { kind, message, .. } = D::error_class(&*error);
+                SqlError::Refused {
                     kind,
                     message: message.into_owned(),
                     source: Some(D::source(error)),
@@ -204,7 +204,7 @@ impl Fault {
         }
     }
 
-    /// Returns the fault of opening a connection to a server: before there is one, none was lost.
+    /// Returns the error of opening a connection to a server: before there is one, none was lost.
     pub fn of_connecting(error: sqlx::Error) -> Self {
         let (kind, message, error) = match error {
             // This is how the handshake reports what it finds in a certificate.
@@ -226,17 +226,17 @@ impl Fault {
             sqlx::Error::Io(error) => (StorageErrorKind::Unavailable, UNREACHABLE, error),
             error => return error.into(),
         };
-        Fault::Refused {
+        SqlError::Refused {
             kind,
             message: message.to_owned(),
             source: Some(error.into()),
         }
     }
 
-    /// Returns the error that the database reports, if the fault is one.
+    /// Returns the error that the database reports, if this is one.
     pub fn reported(&self) -> Option<&dyn DatabaseError> {
         match self {
-            Fault::Driver(sqlx::Error::Database(error)) => Some(&**error),
+            SqlError::Driver(sqlx::Error::Database(error)) => Some(&**error),
             _ => None,
         }
     }
@@ -247,14 +247,14 @@ impl Fault {
             .is_some_and(DatabaseError::is_unique_violation)
     }
 
-    /// Returns the effect of a statement that commits by itself, or of a commit, that ended with this fault.
+    /// Returns the effect of a statement that commits by itself, or of a commit, that ended with this error.
     pub(crate) fn effect<D: Dialect>(&self) -> Effect {
         match self {
-            Fault::Driver(sqlx::Error::Database(error)) => D::meaning(&**error).effect,
+            SqlError::Driver(sqlx::Error::Database(error)) => D::error_class(&**error).effect,
             // It was never sent.
-            Fault::Driver(sqlx::Error::Encode(_)) => Effect::NotStored,
+            SqlError::Driver(sqlx::Error::Encode(_)) => Effect::NotStored,
             // No statement changed a row.
-            Fault::Refused {
+            SqlError::Refused {
                 kind: StorageErrorKind::Constraint,
                 ..
             } => Effect::NotStored,
@@ -264,17 +264,18 @@ impl Fault {
 
     /// Returns whether the same work may be tried again at once.
     pub(crate) fn may_be_tried_again<D: Dialect>(&self) -> bool {
-        if let Fault::InSession { again, .. } = self {
+        if let SqlError::InSession { again, .. } = self {
             return *again;
         }
-        self.reported().is_some_and(|error| D::meaning(error).again)
+        self.reported()
+            .is_some_and(|error| D::error_class(error).again)
     }
 
     /// Returns whether the row that a statement was about may be the reason, rather than the database: others hold it,
     /// or a rule does not take it.
     pub(crate) fn may_be_of_a_row<D: Dialect>(&self) -> bool {
         match self {
-            Fault::Refused { kind, .. } => matches!(
+            SqlError::Refused { kind, .. } => matches!(
                 kind,
                 StorageErrorKind::Unavailable
                     | StorageErrorKind::Constraint
@@ -283,35 +284,37 @@ impl Fault {
             ),
             fault => fault
                 .reported()
-                .is_some_and(|error| D::meaning(error).of_rows || D::breaks_rule(error)),
+                .is_some_and(|error| D::error_class(error).of_rows || D::breaks_rule(error)),
         }
     }
 
     /// Returns whether other connections that wait for work are likely to be lost, too.
     pub(crate) fn ends_connections<D: Dialect>(&self) -> bool {
         match self {
-            Fault::Driver(sqlx::Error::Database(error)) => D::meaning(&**error).ends_connection,
-            Fault::Driver(error) => is_lost(error),
-            Fault::Refused { .. } => false,
-            Fault::InSession {
+            SqlError::Driver(sqlx::Error::Database(error)) => {
+                D::error_class(&**error).ends_connection
+            }
+            SqlError::Driver(error) => is_lost(error),
+            SqlError::Refused { .. } => false,
+            SqlError::InSession {
                 ends_connection, ..
             } => *ends_connection,
-            Fault::Silent => true,
+            SqlError::Silent => true,
         }
     }
 }
 
-impl From<sqlx::Error> for Fault {
+impl From<sqlx::Error> for SqlError {
     fn from(error: sqlx::Error) -> Self {
-        Fault::Driver(error)
+        SqlError::Driver(error)
     }
 }
 
 /// Returns the error for the caller; `effect` is the effect of a write, and is not used for a read.
-pub fn classify<D: Dialect>(operation: Operation, effect: Effect, fault: Fault) -> StorageError {
+pub fn classify<D: Dialect>(operation: Operation, effect: Effect, fault: SqlError) -> StorageError {
     let (kind, message, source) = match fault {
         // The driver's wrapper repeats the cause in its own text.
-        Fault::Driver(sqlx::Error::Database(error))
+        SqlError::Driver(sqlx::Error::Database(error))
             if may_break_rules(operation) && D::breaks_rule(&*error) =>
         {
             let message = match operation {
@@ -321,24 +324,24 @@ pub fn classify<D: Dialect>(operation: Operation, effect: Effect, fault: Fault) 
             let kind = StorageErrorKind::Constraint;
             (kind, message.into(), Some(D::source(error)))
         }
-        Fault::Driver(sqlx::Error::Database(error)) => {
-            let Meaning { kind, message, .. } = D::meaning(&*error);
+        SqlError::Driver(sqlx::Error::Database(error)) => {
+            let ErrorClass { kind, message, .. } = D::error_class(&*error);
             (kind, message, Some(D::source(error)))
         }
-        Fault::Driver(error) => {
-            let (kind, message) = meaning_of_driver(&error);
+        SqlError::Driver(error) => {
+            let (kind, message) = class_of_driver(&error);
             (kind, message.into(), Some(without_wrapper(error)))
         }
-        Fault::Refused {
+        SqlError::Refused {
             kind,
             message,
             source,
         } => (kind, Cow::Owned(message), source),
-        Fault::InSession { error, .. } => {
+        SqlError::InSession { error, .. } => {
             let message = "a statement of the application failed".into();
             (error.kind(), message, Some(error.into()))
         }
-        Fault::Silent => (StorageErrorKind::Timeout, SILENT.into(), None),
+        SqlError::Silent => (StorageErrorKind::Timeout, SILENT.into(), None),
     };
     let mut error = StorageError::new(kind, operation).with_message(message);
     if operation.writes() {
@@ -393,7 +396,7 @@ fn is_lost(error: &sqlx::Error) -> bool {
     )
 }
 
-fn meaning_of_driver(error: &sqlx::Error) -> (StorageErrorKind, &'static str) {
+fn class_of_driver(error: &sqlx::Error) -> (StorageErrorKind, &'static str) {
     match error {
         sqlx::Error::WorkerCrashed => (
             StorageErrorKind::Unavailable,
@@ -429,8 +432,8 @@ mod tests {
     use super::*;
 
     fn of_connecting(kind: io::ErrorKind) -> (StorageErrorKind, String) {
-        match Fault::of_connecting(sqlx::Error::Io(kind.into())) {
-            Fault::Refused { kind, message, .. } => (kind, message),
+        match SqlError::of_connecting(sqlx::Error::Io(kind.into())) {
+            SqlError::Refused { kind, message, .. } => (kind, message),
             other => panic!("{other:?}"),
         }
     }
