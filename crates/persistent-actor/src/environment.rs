@@ -52,9 +52,9 @@ pub struct Environment {
 /// # use std::time::Duration;
 /// # use actix_persistence_persistent_actor::BackOffSettings;
 /// let soon = BackOffSettings::default()
-///     .min(Duration::from_millis(100))
-///     .max(Duration::from_secs(5))
-///     .max_restarts(10);
+///     .with_min(Duration::from_millis(100))
+///     .with_max(Duration::from_secs(5))
+///     .with_max_restarts(10);
 /// # assert_eq!(soon.max_restarts, Some(10));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -95,49 +95,49 @@ impl Default for BackOffSettings {
 impl BackOffSettings {
     /// Returns the same with this delay after the first failure; one above [`max`](Self::max) is the longest too.
     #[must_use]
-    pub fn min(mut self, min: Duration) -> Self {
+    pub fn with_min(mut self, min: Duration) -> Self {
         self.min = min;
         self
     }
 
     /// Returns the same with no delay longer than this.
     #[must_use]
-    pub fn max(mut self, max: Duration) -> Self {
+    pub fn with_max(mut self, max: Duration) -> Self {
         self.max = max;
         self
     }
 
     /// Returns the same with delays lengthened by up to this share, 0 for none.
     #[must_use]
-    pub fn random_factor(mut self, random_factor: f64) -> Self {
+    pub fn with_random_factor(mut self, random_factor: f64) -> Self {
         self.random_factor = random_factor;
         self
     }
 
     /// Returns the same with this limit to the failures in a row.
     #[must_use]
-    pub fn max_restarts(mut self, max_restarts: u32) -> Self {
+    pub fn with_max_restarts(mut self, max_restarts: u32) -> Self {
         self.max_restarts = Some(max_restarts);
         self
     }
 
     /// Returns the same value, starting again from `min` once the actor has worked for this time.
     #[must_use]
-    pub fn reset_after(mut self, reset_after: Duration) -> Self {
+    pub fn with_reset_after(mut self, reset_after: Duration) -> Self {
         self.reset_after = Some(reset_after);
         self
     }
 
     /// Returns the same value, keeping the commands that wait or not.
     #[must_use]
-    pub fn keep_stash(mut self, keep_stash: bool) -> Self {
+    pub fn with_keep_stash(mut self, keep_stash: bool) -> Self {
         self.keep_stash = keep_stash;
         self
     }
 
     /// Returns the same value, doing this when another writer was there first.
     #[must_use]
-    pub fn on_conflict(mut self, on_conflict: OnConflict) -> Self {
+    pub fn with_on_conflict(mut self, on_conflict: OnConflict) -> Self {
         self.on_conflict = on_conflict;
         self
     }
@@ -240,11 +240,11 @@ mod tests {
         let seconds = Duration::from_secs;
         let settings = BackOffSettings::default();
         assert_eq!(settings.resets_after(), Duration::from_millis(16_500));
-        let settings = settings.min(seconds(1)).max(seconds(120));
+        let settings = settings.with_min(seconds(1)).with_max(seconds(120));
         assert_eq!(settings.resets_after(), Duration::from_millis(60_500));
-        let never = settings.clone().min(Duration::MAX);
+        let never = settings.clone().with_min(Duration::MAX);
         assert!(never.resets_after() > seconds(u64::MAX / 2));
-        let settings = settings.reset_after(seconds(4)).max(seconds(600));
+        let settings = settings.with_reset_after(seconds(4)).with_max(seconds(600));
         assert_eq!(settings.resets_after(), seconds(4));
     }
 }

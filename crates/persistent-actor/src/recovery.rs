@@ -82,28 +82,28 @@ impl Recovery {
 
     /// Returns the same from a snapshot that these criteria select.
     #[must_use]
-    pub fn from_snapshot(mut self, criteria: SnapshotCriteria) -> Self {
+    pub fn with_from_snapshot(mut self, criteria: SnapshotCriteria) -> Self {
         self.from_snapshot = criteria;
         self
     }
 
     /// Returns the same up to this event, inclusive.
     #[must_use]
-    pub fn to_sequence_nr(mut self, to: SequenceNr) -> Self {
+    pub fn with_to_sequence_nr(mut self, to: SequenceNr) -> Self {
         self.to_sequence_nr = to;
         self
     }
 
     /// Returns the same with at most this many events.
     #[must_use]
-    pub fn replay_max(mut self, max: u64) -> Self {
+    pub fn with_replay_max(mut self, max: u64) -> Self {
         self.replay_max = max;
         self
     }
 
     /// Returns the same value, taking a snapshot that is above the journal's highest number.
     #[must_use]
-    pub fn allow_snapshot_ahead(mut self) -> Self {
+    pub fn with_allow_snapshot_ahead(mut self) -> Self {
         self.allow_snapshot_ahead = true;
         self
     }
@@ -111,7 +111,7 @@ impl Recovery {
     /// Returns the same value, with or without [optional snapshots](Self::snapshot_is_optional), whatever the snapshot
     /// store's setting.
     #[must_use]
-    pub fn snapshot_is_optional(mut self, is_optional: bool) -> Self {
+    pub fn with_snapshot_is_optional(mut self, is_optional: bool) -> Self {
         self.snapshot_is_optional = Some(is_optional);
         self
     }

@@ -29,21 +29,21 @@ impl Default for QuerySettings {
 impl QuerySettings {
     /// Returns the same value, looking again after this time.
     #[must_use]
-    pub fn refresh_interval(mut self, refresh_interval: Duration) -> Self {
+    pub fn with_refresh_interval(mut self, refresh_interval: Duration) -> Self {
         self.refresh_interval = refresh_interval;
         self
     }
 
     /// Returns the same with pages of this many; 0 counts as 1.
     #[must_use]
-    pub fn page_size(mut self, page_size: usize) -> Self {
+    pub fn with_page_size(mut self, page_size: usize) -> Self {
         self.page_size = page_size.max(1);
         self
     }
 
     /// Returns the same with no longer delay after trouble.
     #[must_use]
-    pub fn max_back_off(mut self, max_back_off: Duration) -> Self {
+    pub fn with_max_back_off(mut self, max_back_off: Duration) -> Self {
         self.max_back_off = max_back_off;
         self
     }

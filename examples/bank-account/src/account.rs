@@ -133,7 +133,7 @@ impl PersistentActor for Account {
     fn retention(&self) -> Option<Retention<Self>> {
         Some(
             Retention::snapshot_every(SNAPSHOT_EVERY, |account: &Self| account.balance.clone())
-                .keep(1),
+                .with_kept_snapshots(1),
         )
     }
 }

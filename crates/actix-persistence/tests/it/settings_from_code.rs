@@ -48,7 +48,7 @@ async fn the_stash_policy_of_the_builder_replaces_that_of_the_config() {
 #[actix::test]
 async fn the_back_off_of_the_builder_replaces_that_of_the_config() {
     let builder = Persistence::builder().config(config());
-    let builder = builder.back_off(BackOffSettings::default().max_restarts(0));
+    let builder = builder.back_off(BackOffSettings::default().with_max_restarts(0));
     let persistence = builder.open().await.unwrap();
     let counter = persistence.start(|| Counter::named("1")).unwrap();
     assert_eq!(counter.send(Fail).await, Err(MailboxError::Closed));

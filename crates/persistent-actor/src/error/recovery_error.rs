@@ -101,7 +101,7 @@ pub enum RecoveryError {
         reason: String,
     },
     /// No usable snapshot covers the events that were deleted, and they are needed: the actor's
-    /// [retention](crate::Retention::delete_events) deletes only what a snapshot covers, or the recovery was asked for an
+    /// [retention](crate::Retention::with_delete_events) deletes only what a snapshot covers, or the recovery was asked for an
     /// earlier state, or for one without a snapshot that cannot be used.
     ///
     /// Look for the snapshots of the id: in another store, or in a backup that is as young as the journal. If the past of

@@ -26,7 +26,7 @@ use crate::{FromPersistError, OverflowReplies, PersistError, RecoveryError};
 /// #[rtype(result = "Result<u64, PersistError>")]
 /// struct Balance;
 ///
-/// let replies = RecoveryReplies::new().to::<Deposit>().to::<Balance>();
+/// let replies = RecoveryReplies::new().with::<Deposit>().with::<Balance>();
 /// ```
 #[derive(Clone, Default)]
 pub struct RecoveryReplies(Vec<AddAnswer>);
@@ -42,7 +42,7 @@ impl RecoveryReplies {
 
     /// Answers commands of type `M`, too.
     #[must_use]
-    pub fn to<M>(mut self) -> Self
+    pub fn with<M>(mut self) -> Self
     where
         M: Message + 'static,
         M::Result: FromPersistError,

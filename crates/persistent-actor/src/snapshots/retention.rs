@@ -10,7 +10,7 @@ use crate::{PersistentActor, Snapshot};
 /// ```
 /// # use actix_persistence_persistent_actor::{PersistentActor, Retention};
 /// # fn retention<A: PersistentActor>(snapshot: fn(&A) -> A::Snapshot) -> Retention<A> {
-/// Retention::snapshot_every(100, snapshot).keep(3).delete_events()
+/// Retention::snapshot_every(100, snapshot).with_kept_snapshots(3).with_delete_events()
 /// # }
 /// ```
 ///
@@ -99,7 +99,7 @@ impl<A: PersistentActor> Retention<A> {
     /// # Panics
     /// If `snapshots` is 0.
     #[must_use]
-    pub fn keep(mut self, snapshots: usize) -> Self {
+    pub fn with_kept_snapshots(mut self, snapshots: usize) -> Self {
         assert!(snapshots > 0, "1 or more snapshots are kept");
         self.keep = snapshots;
         self
@@ -110,7 +110,7 @@ impl<A: PersistentActor> Retention<A> {
     /// From then on the actor cannot do without its snapshots: a recovery that finds none that covers the deleted events
     /// fails with [`RecoveryError::SnapshotNeeded`](crate::RecoveryError::SnapshotNeeded).
     #[must_use]
-    pub fn delete_events(mut self) -> Self {
+    pub fn with_delete_events(mut self) -> Self {
         self.delete_events = true;
         self
     }
@@ -120,7 +120,7 @@ impl<A: PersistentActor> Retention<A> {
     /// They help to find out what happened, and to recover should the snapshots be lost again by a store that is less
     /// reliable than the journal.
     #[must_use]
-    pub fn keep_event_batches(mut self, batches: u64) -> Self {
+    pub fn with_kept_event_batches(mut self, batches: u64) -> Self {
         self.batches = batches;
         self
     }

@@ -58,7 +58,7 @@ impl PersistentActor for Busy {
     }
 
     fn retention(&self) -> Option<Retention<Self>> {
-        Some(Retention::snapshot_every(2, |busy: &Self| Sum(busy.sum)).delete_events())
+        Some(Retention::snapshot_every(2, |busy: &Self| Sum(busy.sum)).with_delete_events())
     }
 
     fn on_event(&mut self, event: &Added) {

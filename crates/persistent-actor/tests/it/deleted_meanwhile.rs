@@ -110,7 +110,7 @@ fn a_look_or_a_replay_fails_when_its_events_are_deleted_meanwhile() {
         let journal = StallingJournal::new(stored.storage.journal(), Stall::PagesFrom(1_001));
         let world = World::on(stored.storage.clone(), journal.clone(), |_| {});
         let looking = Tally {
-            recovery: Recovery::default().from_snapshot(SnapshotCriteria::NONE),
+            recovery: Recovery::default().with_from_snapshot(SnapshotCriteria::NONE),
             ..Tally::new("1", &log)
         };
         let environment: Arc<Environment> = world.environment.clone();
@@ -208,7 +208,7 @@ fn recoveries_and_looks_fail_without_the_snapshot_of_deleted_events() {
             log.take();
             let shared = log.clone();
             let tally = stored.start(move || Tally {
-                back_off: Some(BackOffSettings::default().max_restarts(0)),
+                back_off: Some(BackOffSettings::default().with_max_restarts(0)),
                 ..retaining(&shared)()
             });
             let tally = tally.unwrap();
@@ -261,10 +261,10 @@ fn a_state_of_the_past_that_lacks_deleted_events_is_refused() {
         delete(&stored.storage, 700).await;
         for recovery in [
             Recovery::default()
-                .from_snapshot(SnapshotCriteria::NONE)
-                .to_sequence_nr(1_000),
-            Recovery::default().to_sequence_nr(600),
-            Recovery::default().from_snapshot(SnapshotCriteria::up_to(500)),
+                .with_from_snapshot(SnapshotCriteria::NONE)
+                .with_to_sequence_nr(1_000),
+            Recovery::default().with_to_sequence_nr(600),
+            Recovery::default().with_from_snapshot(SnapshotCriteria::up_to(500)),
         ] {
             let error = failure(&stored, &log, recovery).await;
             assert!(
@@ -281,7 +281,7 @@ fn a_state_of_the_past_that_lacks_deleted_events_is_refused() {
         }
         // From a snapshot that covers them it can be had.
         let looking = Tally {
-            recovery: Recovery::default().to_sequence_nr(1_200),
+            recovery: Recovery::default().with_to_sequence_nr(1_200),
             ..Tally::new("1", &log)
         };
         let (tally, at) = replay_actor(looking, stored.environment.clone())

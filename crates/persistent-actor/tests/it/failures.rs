@@ -469,7 +469,7 @@ fn a_back_off_beyond_all_clocks_is_waited_for_without_end() {
         let storage = MemoryStorage::new();
         let journal = ScriptedJournal::new(storage.journal());
         let world = World::on(storage, journal.clone(), |environment| {
-            environment.back_off = BackOffSettings::default().min(Duration::MAX);
+            environment.back_off = BackOffSettings::default().with_min(Duration::MAX);
         });
         let log = Log::default();
         let tally = world.start(Tally::factory("1", &log)).unwrap();

@@ -74,7 +74,7 @@ pub(crate) async fn failure(world: &World, log: &Log, recovery: Recovery) -> Rec
     let error = read.err().expect("the recovery fails");
     log.take();
     // What waiting may cure is tried again and again, though the last address of the actor is gone.
-    let once = BackOffSettings::default().max_restarts(0);
+    let once = BackOffSettings::default().with_max_restarts(0);
     let back_off = error.is_transient().then_some(once);
     let shared = log.clone();
     let tally = move || Tally {

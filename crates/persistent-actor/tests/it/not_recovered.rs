@@ -74,7 +74,7 @@ impl PersistentActor for Purse {
     }
 
     fn recovery_replies(&self) -> RecoveryReplies {
-        RecoveryReplies::new().to::<Deposit>()
+        RecoveryReplies::new().with::<Deposit>()
     }
 }
 

@@ -54,7 +54,7 @@ fn an_unreadable_snapshot_is_a_failure_unless_it_is_optional() {
             matches!(error, RecoveryError::Snapshot { sequence_nr: 3, .. }),
             "{error}"
         );
-        let optional = Recovery::default().snapshot_is_optional(true);
+        let optional = Recovery::default().with_snapshot_is_optional(true);
         let (entries, sum) = recovered(&world, &log, optional).await;
         assert_eq!(
             entries,
@@ -140,10 +140,10 @@ fn a_load_that_hangs_means_replaying_every_event_once_its_time_is_over() {
 fn an_actor_may_decide_against_the_config_both_ways() {
     run(|| async {
         let (world, log) = with_snapshots(of_another_type()).await;
-        let strict = Recovery::default().snapshot_is_optional(false);
+        let strict = Recovery::default().with_snapshot_is_optional(false);
         let error = failure(&optional(&world), &log, strict).await;
         assert!(matches!(error, RecoveryError::Snapshot { .. }), "{error}");
-        let lenient = Recovery::default().snapshot_is_optional(true);
+        let lenient = Recovery::default().with_snapshot_is_optional(true);
         let (entries, _) = recovered(&world, &log, lenient).await;
         assert_eq!(entries[0], "snapshot 2");
     });
@@ -156,12 +156,12 @@ fn the_criteria_of_the_recovery_still_hold_for_older_snapshots() {
         save_snapshot(&world, 2, of_another_type()).await;
         save_snapshot(&world, 1, sum(1)).await;
         let (world, snapshots) = with_loads(&world, Loads::Work, true);
-        let back_in_time = Recovery::default().to_sequence_nr(2);
+        let back_in_time = Recovery::default().with_to_sequence_nr(2);
         let (entries, _) = recovered(&world, &log, back_in_time).await;
         assert_eq!(entries, ["snapshot 1", "event 2", "recovered at 4"]);
         assert_eq!(snapshots.take_bounds(), [2, 1]);
         let criteria = SnapshotCriteria::up_to(2).with_min_sequence_nr(2);
-        let young_only = Recovery::default().from_snapshot(criteria);
+        let young_only = Recovery::default().with_from_snapshot(criteria);
         let (entries, _) = recovered(&world, &log, young_only).await;
         assert_eq!(entries, WHOLE);
     });

@@ -35,7 +35,7 @@ fn a_snapshot_stands_for_the_events_before_it() {
         let (entries, _) = recovered(
             &world,
             &log,
-            Recovery::default().from_snapshot(SnapshotCriteria::NONE),
+            Recovery::default().with_from_snapshot(SnapshotCriteria::NONE),
         )
         .await;
         assert_eq!(entries[0], "event 1");
@@ -85,7 +85,7 @@ fn a_snapshot_above_the_journal_is_a_loud_failure_unless_allowed() {
     run(|| async {
         let (world, log) = with_events(3).await;
         save_snapshot(&world, 9, sum(45)).await;
-        let allowed = Recovery::default().allow_snapshot_ahead();
+        let allowed = Recovery::default().with_allow_snapshot_ahead();
         let (entries, sum) = recovered(&world, &log, allowed).await;
         assert_eq!((entries[0].as_str(), sum), ("snapshot 9", 45));
         let failed = failure(&world, &log, Recovery::default()).await.to_string();

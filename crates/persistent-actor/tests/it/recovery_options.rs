@@ -27,7 +27,7 @@ fn snapshot_criteria_choose_an_older_snapshot_or_none() {
         let (world, log) = with_events(5).await;
         save_snapshot(&world, 2, sum(3)).await;
         save_snapshot(&world, 4, sum(10)).await;
-        let from = |criteria| Recovery::default().from_snapshot(criteria);
+        let from = |criteria| Recovery::default().with_from_snapshot(criteria);
         let cases = [
             (SnapshotCriteria::up_to(3), "snapshot 2"),
             (SnapshotCriteria::up_to(4), "snapshot 4"),
@@ -52,7 +52,7 @@ fn an_upper_bound_is_inclusive_and_passes_over_snapshots_above_it() {
         let (world, log) = with_events(5).await;
         save_snapshot(&world, 2, sum(3)).await;
         save_snapshot(&world, 4, sum(10)).await;
-        let to = |nr| Recovery::default().to_sequence_nr(nr);
+        let to = |nr| Recovery::default().with_to_sequence_nr(nr);
         let (entries, sum) = recovered(&world, &log, to(4)).await;
         assert_eq!(entries, ["snapshot 4", "recovered at 5"]);
         assert_eq!(sum, 10);
@@ -69,7 +69,7 @@ fn an_upper_bound_is_inclusive_and_passes_over_snapshots_above_it() {
 
 #[test]
 fn new_events_after_a_bounded_recovery_follow_the_end_of_the_journal() {
-    for bounded in [Recovery::default().to_sequence_nr(2), Recovery::none()] {
+    for bounded in [Recovery::default().with_to_sequence_nr(2), Recovery::none()] {
         run(move || async move {
             let (world, log) = with_events(4).await;
             let shared = log.clone();
@@ -97,7 +97,7 @@ fn an_actor_that_went_back_in_time_saves_no_snapshot() {
         let shared = log.clone();
         let tally = world
             .start(move || Tally {
-                recovery: Recovery::default().to_sequence_nr(2),
+                recovery: Recovery::default().with_to_sequence_nr(2),
                 ..Tally::new("1", &shared)
             })
             .unwrap();
@@ -133,7 +133,7 @@ fn a_replay_maximum_counts_events_over_all_pages_and_none_means_none() {
     run(|| async {
         let (world, log) = with_events(2_345).await;
         for max in [0, 1, 999, 1_000, 1_001, 2_344, 2_345, 2_346] {
-            let recovery = Recovery::default().replay_max(max);
+            let recovery = Recovery::default().with_replay_max(max);
             let (entries, sum) = recovered(&world, &log, recovery).await;
             let events = max.min(2_345);
             assert_eq!(entries.len() as u64, events + 1, "{max}");
@@ -151,7 +151,7 @@ fn only_the_last_event_is_replayed_where_it_is_enough() {
         let last = Recovery::only_last_event();
         let (entries, _) = recovered(&world, &log, last).await;
         assert_eq!(entries, ["event 5", "recovered at 5"]);
-        let (entries, _) = recovered(&world, &log, last.to_sequence_nr(3)).await;
+        let (entries, _) = recovered(&world, &log, last.with_to_sequence_nr(3)).await;
         assert_eq!(entries, ["event 3", "recovered at 5"]);
         delete_events(&world, 5).await;
         let (entries, _) = recovered(&world, &log, last).await;
@@ -173,8 +173,8 @@ fn completion_comes_exactly_once_and_last_also_for_an_id_never_seen() {
         for recovery in [
             Recovery::default(),
             Recovery::none(),
-            Recovery::default().to_sequence_nr(7),
-            Recovery::default().replay_max(0),
+            Recovery::default().with_to_sequence_nr(7),
+            Recovery::default().with_replay_max(0),
             Recovery::only_last_event(),
         ] {
             let (world, log) = (World::new(), Log::default());
@@ -290,7 +290,7 @@ fn no_write_follows_a_snapshot_that_is_ahead_of_its_journal() {
         let shared = log.clone();
         let tally = world
             .start(move || Tally {
-                recovery: Recovery::default().allow_snapshot_ahead(),
+                recovery: Recovery::default().with_allow_snapshot_ahead(),
                 ..Tally::new("1", &shared)
             })
             .unwrap();

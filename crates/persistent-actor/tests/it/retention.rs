@@ -268,7 +268,7 @@ fn a_recovery_that_left_out_events_retains_nothing() {
         add(&process, 4).await;
         let back_in_time = Process::start_tally(&storage, 2, &[], |log| Tally {
             retaining: Some(EVERY_3_KEEP_2),
-            recovery: Recovery::default().to_sequence_nr(2),
+            recovery: Recovery::default().with_to_sequence_nr(2),
             ..Tally::new("1", log)
         });
         add(&back_in_time, 6).await;

@@ -275,7 +275,7 @@ fn conflicts_do_not_count_as_restarts_and_cause_short_delays_only() {
     run(|| async {
         let storage = MemoryStorage::new();
         let (a, _) = process_with(&storage, |tally| {
-            tally.back_off = Some(BackOffSettings::default().max_restarts(0));
+            tally.back_off = Some(BackOffSettings::default().with_max_restarts(0));
         });
         a.send(Get).await.unwrap();
         let before = Instant::now();
@@ -296,7 +296,7 @@ fn an_actor_may_be_told_to_stop_at_a_conflict() {
     run(|| async {
         let storage = MemoryStorage::new();
         let (a, _) = process_with(&storage, |tally| {
-            tally.back_off = Some(BackOffSettings::default().on_conflict(OnConflict::Stop));
+            tally.back_off = Some(BackOffSettings::default().with_on_conflict(OnConflict::Stop));
         });
         a.send(Get).await.unwrap();
         let (b, _) = process(&storage);

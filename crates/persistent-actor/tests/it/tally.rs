@@ -119,10 +119,10 @@ impl PersistentActor for Tally {
         self.retaining.map(|retaining| {
             let retention =
                 Retention::snapshot_every(retaining.every, |tally: &Self| Sum(tally.sum))
-                    .keep(retaining.keep)
-                    .keep_event_batches(retaining.batches);
+                    .with_kept_snapshots(retaining.keep)
+                    .with_kept_event_batches(retaining.batches);
             match retaining.delete_events {
-                true => retention.delete_events(),
+                true => retention.with_delete_events(),
                 false => retention,
             }
         })

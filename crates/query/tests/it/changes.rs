@@ -9,7 +9,7 @@ use crate::fixture::{Fixture, ends_with_error, id, seen, take, title, update};
 #[test]
 fn every_state_comes_once_with_deletes_and_the_stream_ends() {
     for page_size in [1, 3, 100] {
-        let fixture = Fixture::with(QuerySettings::default().page_size(page_size));
+        let fixture = Fixture::with(QuerySettings::default().with_page_size(page_size));
         fixture.run(async {
             for (number, revisions) in [(0, 1), (1, 3), (2, 2)] {
                 for revision in 1..=revisions {

@@ -96,7 +96,7 @@ pub(crate) struct Fixture {
 
 impl Fixture {
     pub(crate) fn new() -> Self {
-        Self::with(QuerySettings::default().refresh_interval(Duration::from_secs(3_600)))
+        Self::with(QuerySettings::default().with_refresh_interval(Duration::from_secs(3_600)))
     }
 
     pub(crate) fn with(settings: QuerySettings) -> Self {

@@ -11,7 +11,7 @@ use crate::fixture::{Fixture, id};
 #[test]
 fn all_ids_come_page_by_page_in_the_order_of_their_bytes() {
     for page_size in [1, 4, 10, 100] {
-        let fixture = Fixture::with(QuerySettings::default().page_size(page_size));
+        let fixture = Fixture::with(QuerySettings::default().with_page_size(page_size));
         fixture.run(async {
             let other = PersistenceId::of("Other", "1");
             let ids: Vec<_> = (0..10).map(id).collect();
@@ -47,7 +47,7 @@ fn all_ids_come_page_by_page_in_the_order_of_their_bytes() {
 
 #[test]
 fn nothing_is_read_before_it_is_asked_for() {
-    let fixture = Fixture::with(QuerySettings::default().page_size(2));
+    let fixture = Fixture::with(QuerySettings::default().with_page_size(2));
     fixture.run(async {
         for number in 0..9 {
             fixture.post(&id(number), 1).await;

@@ -49,7 +49,7 @@ fn a_write_while_a_page_is_read_is_seen_at_once() {
 #[test]
 fn a_write_of_another_process_is_seen_after_the_refresh_interval() {
     let interval = Duration::from_millis(20);
-    let fixture = Fixture::with(QuerySettings::default().refresh_interval(interval));
+    let fixture = Fixture::with(QuerySettings::default().with_refresh_interval(interval));
     fixture.run(async {
         let mut stream = fixture.live_changes();
         for revision in 1..=5 {
@@ -63,7 +63,7 @@ fn a_write_of_another_process_is_seen_after_the_refresh_interval() {
 
 #[test]
 fn a_wait_that_is_dropped_loses_nothing() {
-    let fixture = Fixture::with(QuerySettings::default().page_size(1));
+    let fixture = Fixture::with(QuerySettings::default().with_page_size(1));
     fixture.run(async {
         let mut stream = fixture.live_changes();
         let mut found = Vec::new();
@@ -85,7 +85,7 @@ fn a_wait_that_is_dropped_loses_nothing() {
 
 #[test]
 fn nothing_is_read_before_it_is_asked_for() {
-    let fixture = Fixture::with(QuerySettings::default().page_size(5));
+    let fixture = Fixture::with(QuerySettings::default().with_page_size(5));
     fixture.run(async {
         for number in 0..20 {
             fixture.post(&id(number), 1).await;
@@ -104,7 +104,7 @@ fn nothing_is_read_before_it_is_asked_for() {
 fn updates_while_a_query_runs_end_in_every_last_state_in_order() {
     const IDS: usize = 20;
     const REVISIONS: u64 = 50;
-    let fixture = Fixture::with(QuerySettings::default().page_size(7));
+    let fixture = Fixture::with(QuerySettings::default().with_page_size(7));
     fixture.run(async {
         let mut stream = fixture.live_changes();
         let write = async {

@@ -17,8 +17,8 @@ use crate::fixture::{Fixture, ends_with_error, id, take};
 
 #[test]
 fn trouble_that_waiting_cures_is_waited_for_and_nothing_is_lost() {
-    let settings = QuerySettings::default().max_back_off(Duration::from_millis(1));
-    let fixture = Fixture::with(settings.page_size(1));
+    let settings = QuerySettings::default().with_max_back_off(Duration::from_millis(1));
+    let fixture = Fixture::with(settings.with_page_size(1));
     fixture.run(async {
         let mut stream = fixture.live_changes();
         for number in 0..5 {
@@ -33,7 +33,7 @@ fn trouble_that_waiting_cures_is_waited_for_and_nothing_is_lost() {
 
 #[test]
 fn a_page_that_takes_too_long_is_read_in_smaller_ones() {
-    let settings = QuerySettings::default().max_back_off(Duration::from_millis(1));
+    let settings = QuerySettings::default().with_max_back_off(Duration::from_millis(1));
     let fixture = Fixture::with(settings);
     fixture.run(async {
         for number in 0..30 {

@@ -35,7 +35,7 @@ pub async fn a_live_query_gives_every_last_state_of_a_thousand(tables: &dyn Tabl
     let thread = StoreThread::start("states").expect("there is a thread");
     let (settings, runtime) = (StateSettings::new("tests"), Handle::current());
     let handle = StateHandle::start(tables.open().await, settings, runtime.clone(), &thread);
-    let settings = QuerySettings::default().page_size(30);
+    let settings = QuerySettings::default().with_page_size(30);
     let queries = DurableStateQuery::new(handle.clone(), runtime, (), settings);
     let queries = queries.expect("there are queries");
     let mut changes = queries.changes_by_slices::<Number>("Test", 0..=1023, StateOffset::start());

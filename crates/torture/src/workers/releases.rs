@@ -376,11 +376,11 @@ impl<E: EventForm, S: SnapshotForm> PersistentActor for Entries<E, S> {
     fn retention(&self) -> Option<Retention<Self>> {
         let Retaining { every, keep } = self.shared.program.retaining;
         let retention = Retention::snapshot_every(every, Self::to_be_saved);
-        Some(retention.keep(keep).delete_events())
+        Some(retention.with_kept_snapshots(keep).with_delete_events())
     }
 
     fn recovery(&self) -> Recovery {
-        Recovery::default().snapshot_is_optional(self.shared.program.snapshot_is_optional)
+        Recovery::default().with_snapshot_is_optional(self.shared.program.snapshot_is_optional)
     }
 
     fn take_over(&self) -> TakeOver {

@@ -298,7 +298,7 @@ impl PersistentActor for Stream {
     fn retention(&self) -> Option<Retention<Self>> {
         let Retaining { every, keep } = self.retaining?;
         let retention = Retention::snapshot_every(every, Self::snapshot);
-        Some(retention.keep(keep).delete_events())
+        Some(retention.with_kept_snapshots(keep).with_delete_events())
     }
 
     fn take_over(&self) -> TakeOver {

@@ -75,7 +75,7 @@ impl PersistentActor for Ledger {
     fn retention(&self) -> Option<Retention<Self>> {
         let Retaining { every, keep } = self.retaining?;
         let retention = Retention::snapshot_every(every, |ledger: &Self| ledger.book.clone());
-        Some(retention.keep(keep).delete_events())
+        Some(retention.with_kept_snapshots(keep).with_delete_events())
     }
 
     fn on_event(&mut self, event: &Entered) {

@@ -49,13 +49,17 @@ impl PersistentActor for Jar {
     // ANCHOR: back_off
     fn back_off(&self) -> Option<BackOffSettings> {
         let settings = BackOffSettings::default();
-        Some(settings.min(Duration::from_millis(10)).max_restarts(5))
+        Some(
+            settings
+                .with_min(Duration::from_millis(10))
+                .with_max_restarts(5),
+        )
     }
     // ANCHOR_END: back_off
 
     // ANCHOR: recovery_replies
     fn recovery_replies(&self) -> RecoveryReplies {
-        RecoveryReplies::new().to::<Put>().to::<Drop>()
+        RecoveryReplies::new().with::<Put>().with::<Drop>()
     }
     // ANCHOR_END: recovery_replies
 

@@ -89,7 +89,7 @@ async fn main() -> anyhow::Result<()> {
 
     // ANCHOR: time_travel
     let earlier = Ledger {
-        recovery: Recovery::default().to_sequence_nr(1),
+        recovery: Recovery::default().with_to_sequence_nr(1),
         ..Ledger::default()
     };
     let replayed = persistence.replay(earlier).await?;

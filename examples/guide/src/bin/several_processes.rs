@@ -53,7 +53,7 @@ impl PersistentActor for Basket {
     // ANCHOR: on_conflict
     fn back_off(&self) -> Option<BackOffSettings> {
         let settings = BackOffSettings::default();
-        Some(settings.on_conflict(OnConflict::Recover))
+        Some(settings.with_on_conflict(OnConflict::Recover))
     }
     // ANCHOR_END: on_conflict
 }

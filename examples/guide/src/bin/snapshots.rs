@@ -69,8 +69,8 @@ impl PersistentActor for Museum {
     // ANCHOR: retention
     fn retention(&self) -> Option<Retention<Self>> {
         let rule = Retention::snapshot_every(3, |museum: &Self| museum.visits.clone())
-            .keep(2)
-            .delete_events();
+            .with_kept_snapshots(2)
+            .with_delete_events();
         Some(rule)
     }
     // ANCHOR_END: retention

@@ -49,7 +49,7 @@ impl PersistentActor for Order {
 
     fn back_off(&self) -> Option<BackOffSettings> {
         let at_once = Duration::from_millis(1);
-        Some(BackOffSettings::default().min(at_once))
+        Some(BackOffSettings::default().with_min(at_once))
     }
 }
 // ANCHOR_END: actor

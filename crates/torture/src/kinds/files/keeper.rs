@@ -155,9 +155,9 @@ impl PersistentActor for Keeper {
         let snapshot = |keeper: &Self| KeptSnapshot {
             text: keeper.writes.to_text(&keeper.id),
         };
-        let saves = Retention::snapshot_every(4, snapshot).keep(1);
+        let saves = Retention::snapshot_every(4, snapshot).with_kept_snapshots(1);
         match self.id.chars().next() {
-            Some(RETAINING) => Some(saves.delete_events()),
+            Some(RETAINING) => Some(saves.with_delete_events()),
             Some(SAVING) => Some(saves),
             _ => None,
         }

@@ -148,7 +148,7 @@ impl Reader {
 
     /// Returns what the query returns until it ends; what it returned before trouble, or `None` if that is nothing.
     async fn current(&mut self) -> anyhow::Result<Option<Shown>> {
-        let settings = QuerySettings::default().page_size(self.reading.page);
+        let settings = QuerySettings::default().with_page_size(self.reading.page);
         let queries = self
             .process
             .persistence
@@ -182,9 +182,9 @@ impl Reader {
     /// Takes what the live query returns, until the process is asked to end.
     async fn read_live(&mut self) -> anyhow::Result<()> {
         let settings = QuerySettings::default()
-            .page_size(self.reading.page)
-            .max_back_off(Duration::from_millis(200))
-            .refresh_interval(Duration::from_millis(self.rng.u64(1..=50)));
+            .with_page_size(self.reading.page)
+            .with_max_back_off(Duration::from_millis(200))
+            .with_refresh_interval(Duration::from_millis(self.rng.u64(1..=50)));
         let queries = self
             .process
             .persistence

@@ -83,7 +83,7 @@ query.refresh-interval = "1s"
     expected.circuit_breaker.call_timeout = Duration::from_secs(2);
     expected.max_concurrent_recoveries = 9;
     assert_eq!(memory.settings.actor, expected);
-    let queries = QuerySettings::default().refresh_interval(Duration::from_secs(1));
+    let queries = QuerySettings::default().with_refresh_interval(Duration::from_secs(1));
     assert_eq!(memory.settings.query, queries);
     assert!(memory.settings.extensions.is_empty());
     expected.plugin_id = "posts".into();
@@ -132,9 +132,9 @@ fn every_key_of_a_state_store_reaches_its_settings() {
     expected.circuit_breaker = breaker(7);
     assert_eq!(store.settings.actor, expected);
     let queries = QuerySettings::default()
-        .refresh_interval(Duration::from_secs(11))
-        .page_size(12)
-        .max_back_off(Duration::from_secs(13));
+        .with_refresh_interval(Duration::from_secs(11))
+        .with_page_size(12)
+        .with_max_back_off(Duration::from_secs(13));
     assert_eq!(store.settings.query, queries);
     assert_eq!(store.serializer, Serializer::Json);
     assert!(store.section.is_empty());

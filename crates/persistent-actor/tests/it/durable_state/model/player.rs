@@ -60,7 +60,11 @@ impl DurableState for Player {
     }
 
     fn back_off(&self) -> Option<BackOffSettings> {
-        Some(BackOffSettings::default().max(BACK_OFF).random_factor(0.0))
+        Some(
+            BackOffSettings::default()
+                .with_max(BACK_OFF)
+                .with_random_factor(0.0),
+        )
     }
 
     fn on_state(&mut self, state: Option<&Number>) {

@@ -197,7 +197,7 @@ impl Process {
     }
 
     fn queries(&self, page: usize) -> DurableStateQuery {
-        let settings = QuerySettings::default().page_size(page);
+        let settings = QuerySettings::default().with_page_size(page);
         let runtime = tokio::runtime::Handle::current();
         DurableStateQuery::new(self.state_handle.clone(), runtime, (), settings)
             .expect("the store has queries")
