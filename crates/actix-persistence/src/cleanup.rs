@@ -1,6 +1,6 @@
 //! Deletes of what actors stored, of one id or of many: [`Persistence::cleanup`](crate::Persistence::cleanup).
 
-use actix_persistence_persistent_actor::StartError;
+use actix_persistence_persistent_actor::UnknownStore;
 
 use crate::Persistence;
 
@@ -54,8 +54,8 @@ impl Persistence {
     /// Returns the clean-up of these stores, as [`cleanup`](Self::cleanup) does of the default ones.
     ///
     /// # Errors
-    /// [`StartError::UnknownPlugin`].
-    pub fn cleanup_of(&self, stores: &CleanupStores) -> Result<Cleanup, StartError> {
+    /// [`UnknownStore`].
+    pub fn cleanup_of(&self, stores: &CleanupStores) -> Result<Cleanup, UnknownStore> {
         let known = &self.0.stores;
         let mut cleanup = Cleanup::new();
         if let Some(entry) = known.journals.find(stores.journal.as_deref())? {

@@ -2,7 +2,7 @@
 
 pub use actix_persistence_persistent_actor::{
     DeadLetterCause, DeleteMessagesError, ErrorChain, FromPersistError, LoadSnapshotError,
-    RejectionCause, ReplayIssue, ReplayIssueKind, SaveSnapshotError,
+    RejectionCause, ReplayIssue, ReplayIssueKind, SaveSnapshotError, UnknownStore,
 };
 pub use actix_persistence_storage_api::{InvalidPersistenceId, StorageError, StorageErrorKind};
 

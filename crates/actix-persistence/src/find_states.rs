@@ -1,6 +1,6 @@
 //! Finding states by what stands beside them.
 
-use actix_persistence_persistent_actor::{DecodeError, StartError, State, decode_state};
+use actix_persistence_persistent_actor::{DecodeError, State, UnknownStore, decode_state};
 use actix_persistence_storage_api::{
     FindStates, FoundState, Operation, PersistenceId, Revision, StorageError, StorageErrorKind,
 };
@@ -26,7 +26,7 @@ pub struct Found<S> {
 pub enum FindStatesError {
     /// The config has no such state store.
     #[error(transparent)]
-    UnknownPlugin(StartError),
+    UnknownStore(UnknownStore),
     /// The store failed, or has no SQL.
     #[error("could not find states")]
     Storage(#[from] StorageError),
@@ -72,7 +72,7 @@ impl Persistence {
     ) -> Result<Vec<FoundState>, FindStatesError> {
         let store = self
             .states(plugin_id)
-            .map_err(FindStatesError::UnknownPlugin)?;
+            .map_err(FindStatesError::UnknownStore)?;
         let finding = async move {
             let sql = sql_of(&*store, Operation::FindStates)?;
             sql.find(query).await

@@ -10,7 +10,8 @@ use std::time::Duration;
 use actix::{Addr, ArbiterHandle};
 use actix_persistence_persistent_actor::{
     BackOffSettings, DeadLetters, Environment, LiveIds, PersistentActor, PluginIds,
-    PublishedEvents, RecoveryError, StartError, StashPolicy, start, start_in, start_when_stopped,
+    PublishedEvents, RecoveryError, StartError, StashPolicy, UnknownStore, start, start_in,
+    start_when_stopped,
 };
 use actix_persistence_storage_api::{PersistenceId, StateStore, StorageError};
 use actix_persistence_store_actor::StoreThread;
@@ -309,8 +310,8 @@ impl Persistence {
     /// states of live actors are not to be changed through it.
     ///
     /// # Errors
-    /// If there is none: [`StartError::UnknownPlugin`] or [`StartError::NoDefaultStateStore`].
-    pub fn states(&self, plugin_id: Option<&str>) -> Result<Arc<dyn StateStore>, StartError> {
+    /// [`UnknownStore`] if there is no such state store, or no default one.
+    pub fn states(&self, plugin_id: Option<&str>) -> Result<Arc<dyn StateStore>, UnknownStore> {
         let entry = self.0.stores.state_store(plugin_id)?;
         Ok(Arc::clone(entry.handle.store()))
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actix_persistence_persistent_actor::{
-    Event, PersistentActor, PluginIds, RecoveryError, StartError, replay_actor, replay_events,
+    Event, PersistentActor, PluginIds, RecoveryError, UnknownStore, replay_actor, replay_events,
 };
 use actix_persistence_storage_api::{InvalidPersistenceId, PersistenceId, ReplayRange, SequenceNr};
 
@@ -33,7 +33,7 @@ pub enum ReplayError {
     },
     /// The config has no such store.
     #[error(transparent)]
-    UnknownPlugin(StartError),
+    UnknownStore(UnknownStore),
     /// The stream cannot be brought back.
     #[error(transparent)]
     Recovery(#[from] RecoveryError),
@@ -58,7 +58,7 @@ impl Persistence {
         check(&actor.persistence_id())?;
         let environment = self
             .environment(PluginIds::of(&actor))
-            .map_err(ReplayError::UnknownPlugin)?;
+            .map_err(ReplayError::UnknownStore)?;
         let (actor, sequence_nr) = replay_actor(actor, environment).await?;
         Ok(Replayed { actor, sequence_nr })
     }
@@ -84,7 +84,7 @@ impl Persistence {
         };
         let environment = self
             .environment(default)
-            .map_err(ReplayError::UnknownPlugin)?;
+            .map_err(ReplayError::UnknownStore)?;
         let environment = Arc::as_ref(&environment);
         replay_events(
             environment,

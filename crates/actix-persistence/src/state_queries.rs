@@ -1,6 +1,6 @@
 //! Queries over durable states.
 
-use actix_persistence_persistent_actor::StartError;
+use actix_persistence_persistent_actor::UnknownStore;
 use actix_persistence_query::{DurableStateQuery, NoQueries, QuerySettings};
 
 use crate::Persistence;
@@ -12,7 +12,7 @@ use crate::stores::store_entries::StateEntry;
 pub enum DurableStateQueryError {
     /// The config has no such state store, or no default one.
     #[error(transparent)]
-    UnknownPlugin(StartError),
+    UnknownStore(UnknownStore),
     /// The store has none.
     #[error(transparent)]
     NoQueries(#[from] NoQueries),
@@ -75,7 +75,7 @@ impl Persistence {
         plugin_id: Option<&str>,
     ) -> Result<&StateEntry, DurableStateQueryError> {
         let entry = self.0.stores.state_store(plugin_id);
-        entry.map_err(DurableStateQueryError::UnknownPlugin)
+        entry.map_err(DurableStateQueryError::UnknownStore)
     }
 
     fn queries_of(

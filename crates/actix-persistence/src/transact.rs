@@ -1,6 +1,6 @@
 //! Statements of the application in the database of its states.
 
-use actix_persistence_persistent_actor::StartError;
+use actix_persistence_persistent_actor::UnknownStore;
 use actix_persistence_storage_api::{Operation, SessionWork, StorageError};
 
 use crate::Persistence;
@@ -12,7 +12,7 @@ use crate::stores::store_runtime::sql_of;
 pub enum TransactError {
     /// The config has no such state store.
     #[error(transparent)]
-    UnknownPlugin(#[from] StartError),
+    UnknownStore(#[from] UnknownStore),
     /// The store has no SQL, the database failed, or the code said no; the error knows what is certain.
     #[error("could not run a transaction in the database of the states")]
     Storage(#[from] StorageError),

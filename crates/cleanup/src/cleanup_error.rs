@@ -1,6 +1,6 @@
 //! The error of a clean-up.
 
-use actix_persistence_persistent_actor::StartError;
+use actix_persistence_persistent_actor::ReserveError;
 use actix_persistence_storage_api::{PersistenceId, SequenceNr, StorageError};
 
 /// The reason why an id was not cleaned up, or not completely.
@@ -39,9 +39,9 @@ pub enum CleanupError {
 }
 
 impl CleanupError {
-    pub(crate) fn not_reserved(error: StartError) -> Self {
+    pub(crate) fn not_reserved(error: ReserveError) -> Self {
         match error {
-            StartError::AlreadyRunning(persistence_id) => Self::Running(persistence_id),
+            ReserveError::Running(persistence_id) => Self::Running(persistence_id),
             _ => Self::Stopping,
         }
     }

@@ -41,7 +41,7 @@ pub use stores::{DeleteMessagesError, PluginIds, SaveSnapshotError, StoreRespons
 
 pub use error::{
     ErrorChain, FromPersistError, PersistError, RecoveryError, RejectionCause, ReplayIssue,
-    ReplayIssueKind, StartError,
+    ReplayIssueKind, ReserveError, StartError, UnknownStore,
 };
 pub use serializer::{
     DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DEFAULT_STATE_LIMIT, DecodeError, EncodeError,

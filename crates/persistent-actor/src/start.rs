@@ -13,7 +13,7 @@ use crate::driver::mailbox::Mailbox;
 use crate::environment::Environment;
 use crate::environment::live_ids::Registration;
 use crate::stashing::stash::Stash;
-use crate::{PersistentActor, StartError};
+use crate::{PersistentActor, StartError, UnknownStore};
 
 /// The number of messages in the channel from which `try_send` is refused; actix's own default. It limits no other way
 /// of sending.
@@ -31,7 +31,7 @@ const MAILBOX_CAPACITY: usize = 16;
 /// Outside of an actix system, and where the factory does.
 pub fn start<A, F>(
     mut factory: F,
-    choose: impl FnOnce(&A) -> Result<Arc<Environment>, StartError>,
+    choose: impl FnOnce(&A) -> Result<Arc<Environment>, UnknownStore>,
 ) -> Result<Addr<A>, StartError>
 where
     A: PersistentActor,
@@ -55,7 +55,7 @@ where
 /// Dropped, it has started nothing.
 pub async fn start_when_stopped<A, F>(
     mut factory: F,
-    choose: impl FnOnce(&A) -> Result<Arc<Environment>, StartError>,
+    choose: impl FnOnce(&A) -> Result<Arc<Environment>, UnknownStore>,
 ) -> Result<Addr<A>, StartError>
 where
     A: PersistentActor,
@@ -76,7 +76,7 @@ where
 /// Finds the stores of an actor and whether it may be started on them.
 fn prepare<A: PersistentActor>(
     actor: A,
-    choose: impl FnOnce(&A) -> Result<Arc<Environment>, StartError>,
+    choose: impl FnOnce(&A) -> Result<Arc<Environment>, UnknownStore>,
 ) -> Result<(A, PersistenceId, Arc<Environment>), StartError> {
     let persistence_id = actor.persistence_id();
     persistence_id
@@ -135,7 +135,7 @@ where
 pub async fn start_in<A, F>(
     arbiter: &ArbiterHandle,
     factory: F,
-    choose: impl FnOnce(&A) -> Result<Arc<Environment>, StartError> + Send + 'static,
+    choose: impl FnOnce(&A) -> Result<Arc<Environment>, UnknownStore> + Send + 'static,
 ) -> Result<Addr<A>, StartError>
 where
     A: PersistentActor,

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use actix_persistence_persistent_actor::{Environment, PluginIds, StartError};
+use actix_persistence_persistent_actor::{Environment, PluginIds, UnknownStore};
 
 use super::store_entries::{JournalEntry, SnapshotEntry};
 use super::weaker_snapshots;
@@ -14,7 +14,7 @@ impl Persistence {
     pub(crate) fn environment(
         &self,
         plugin_ids: PluginIds,
-    ) -> Result<Arc<Environment>, StartError> {
+    ) -> Result<Arc<Environment>, UnknownStore> {
         match plugin_ids {
             PluginIds::Events {
                 journal,
@@ -30,7 +30,7 @@ impl Shared {
         &self,
         journal: Option<String>,
         snapshot_store: Option<String>,
-    ) -> Result<Arc<Environment>, StartError> {
+    ) -> Result<Arc<Environment>, UnknownStore> {
         let journal = self.stores.journal(journal.as_deref())?;
         let snapshots = self
             .stores
@@ -64,7 +64,7 @@ impl Shared {
     fn environment_of_states(
         &self,
         state_store: Option<String>,
-    ) -> Result<Arc<Environment>, StartError> {
+    ) -> Result<Arc<Environment>, UnknownStore> {
         let entry = self.stores.state_store(state_store.as_deref())?;
         let key = PluginIds::State {
             state_store: Some(entry.plugin_id.clone()),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actix_persistence_journal_actor::JournalHandle;
-use actix_persistence_persistent_actor::{LiveIds, StartError};
+use actix_persistence_persistent_actor::{LiveIds, UnknownStore};
 use actix_persistence_snapshot_actor::SnapshotHandle;
 use actix_persistence_state_actor::StateHandle;
 use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
@@ -87,15 +87,15 @@ impl StoreEntries {
     }
 
     /// Returns the journal of a plugin id, or the default one for `None`.
-    pub(crate) fn journal(&self, plugin_id: Option<&str>) -> Result<&JournalEntry, StartError> {
+    pub(crate) fn journal(&self, plugin_id: Option<&str>) -> Result<&JournalEntry, UnknownStore> {
         let found = self.journals.find(plugin_id)?;
-        found.ok_or(StartError::NoDefaultJournal)
+        found.ok_or(UnknownStore::NoDefaultJournal)
     }
 
     /// Returns the state store of a plugin id, or the default one for `None`.
-    pub(crate) fn state_store(&self, plugin_id: Option<&str>) -> Result<&StateEntry, StartError> {
+    pub(crate) fn state_store(&self, plugin_id: Option<&str>) -> Result<&StateEntry, UnknownStore> {
         let found = self.state_stores.find(plugin_id)?;
-        found.ok_or(StartError::NoDefaultStateStore)
+        found.ok_or(UnknownStore::NoDefaultStateStore)
     }
 
     /// Returns every store of every kind.

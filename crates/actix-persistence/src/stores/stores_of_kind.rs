@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use actix_persistence_persistent_actor::StartError;
+use actix_persistence_persistent_actor::UnknownStore;
 use actix_persistence_store_actor::StoreThread;
 use tokio::runtime::Handle;
 
@@ -60,15 +60,15 @@ impl<K: StoreKind> StoresOfKind<K> {
     /// Returns the store of a plugin id, or the default one; `None` if there is no default one.
     ///
     /// # Errors
-    /// [`StartError::UnknownPlugin`].
+    /// [`UnknownStore::PluginId`].
     pub(crate) fn find(
         &self,
         plugin_id: Option<&str>,
-    ) -> Result<Option<&StoreEntry<K>>, StartError> {
+    ) -> Result<Option<&StoreEntry<K>>, UnknownStore> {
         let Some(plugin_id) = plugin_id.or(self.default.as_deref()) else {
             return Ok(None);
         };
-        let unknown = || StartError::UnknownPlugin {
+        let unknown = || UnknownStore::PluginId {
             store: K::Settings::NAME,
             plugin_id: plugin_id.to_owned(),
             known: self.entries.keys().cloned().collect(),

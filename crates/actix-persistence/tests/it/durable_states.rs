@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_persistence::error::UnknownStore;
 use actix_persistence::memory::{MemoryPlugin, MemoryStateStore, MemoryStorage};
 use actix_persistence::prelude::*;
 use actix_persistence::sqlite::SqliteStateStore;
@@ -84,10 +85,13 @@ async fn a_state_store_that_is_not_configured_is_refused_by_name() {
     let config = Config::from_toml(text, "app.toml").unwrap();
     let persistence = Persistence::open(config).await.unwrap();
     let error = persistence.start(|| Note::named("1")).err().unwrap();
-    assert_eq!(error, StartError::NoDefaultStateStore);
+    assert_eq!(
+        error,
+        StartError::UnknownStore(UnknownStore::NoDefaultStateStore)
+    );
     assert!(error.to_string().contains("'persistence.state.plugin'"));
     let error = persistence.states(None).err().unwrap();
-    assert_eq!(error, StartError::NoDefaultStateStore);
+    assert_eq!(error, UnknownStore::NoDefaultStateStore);
     let error = persistence.start(|| Note::stored_in("notes")).err();
     let message = error.unwrap().to_string();
     assert!(

@@ -208,7 +208,7 @@ async fn a_transaction_needs_a_state_store_with_sql_and_statements_that_work() {
     };
     assert_eq!(refused.kind(), StorageErrorKind::Unsupported);
     let refused = persistence.transact(Some("x"), statements(&[])).await;
-    assert!(matches!(refused, Err(TransactError::UnknownPlugin(_))));
+    assert!(matches!(refused, Err(TransactError::UnknownStore(_))));
 
     let directory = tempfile::tempdir().unwrap();
     let persistence = Persistence::sqlite(directory.path().join("notes.db"));

@@ -128,7 +128,7 @@ async fn queries_of_a_store_that_is_not_there_are_refused_by_name() {
     let persistence = Persistence::memory().await.unwrap();
     let error = persistence.state_queries(Some("archive")).unwrap_err();
     assert!(
-        matches!(error, DurableStateQueryError::UnknownPlugin(_)),
+        matches!(error, DurableStateQueryError::UnknownStore(_)),
         "{error:?}"
     );
     assert!(error.to_string().contains("archive"), "{error}");

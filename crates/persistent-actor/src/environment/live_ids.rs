@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use crate::stopping::drain::{Drain, Drained};
 use crate::stopping::drain_signal::DrainSignal;
 use crate::stopping::gone::{Gone, is_gone};
-use crate::{RecoveryError, StartError};
+use crate::{RecoveryError, ReserveError, StartError};
 
 /// The live ids of one journal, or of one state store and the journal into which it writes its changes: starting an id
 /// that is live is refused before any database is asked.
@@ -108,15 +108,15 @@ impl LiveIds {
     /// exist at the same time.
     ///
     /// # Errors
-    /// [`StartError::AlreadyRunning`] if it is live, even if it is stopping; [`StartError::Stopping`] if everything
+    /// [`ReserveError::Running`] if it is live, even if it is stopping; [`ReserveError::Stopping`] if everything
     /// stops.
-    pub fn reserve(&self, persistence_id: &PersistenceId) -> Result<ReservedId, StartError> {
+    pub fn reserve(&self, persistence_id: &PersistenceId) -> Result<ReservedId, ReserveError> {
         let mut registry = self.lock();
         if registry.drain.is_some() {
-            return Err(StartError::Stopping);
+            return Err(ReserveError::Stopping);
         }
         if registry.live.contains_key(persistence_id) {
-            return Err(StartError::AlreadyRunning(persistence_id.clone()));
+            return Err(ReserveError::Running(persistence_id.clone()));
         }
         *registry.reserved.entry(persistence_id.clone()).or_default() += 1;
         Ok(ReservedId {
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(refused, Err(StartError::Reserved(id())));
         drop(second);
         let live = ids.register(&id()).unwrap();
-        let running = Err(StartError::AlreadyRunning(id()));
+        let running = Err(ReserveError::Running(id()));
         assert_eq!(ids.reserve(&id()).map(drop), running);
         live.stopping();
         assert_eq!(ids.reserve(&id()).map(drop), running);

@@ -2,6 +2,8 @@
 
 use actix_persistence_storage_api::{InvalidPersistenceId, PersistenceId};
 
+use super::unknown_store::UnknownStore;
+
 /// The reason why an actor was not started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -35,26 +37,9 @@ pub enum StartError {
         /// The rule that the id breaks.
         source: InvalidPersistenceId,
     },
-    /// The config has no store with this plugin id.
-    #[error("there is no {store} with the plugin id '{plugin_id}'; known are: {}", known.join(", "))]
-    UnknownPlugin {
-        /// `journal`, `snapshot store` or `state store`.
-        store: &'static str,
-        /// The plugin id that the actor asked for.
-        plugin_id: String,
-        /// The plugin ids that exist.
-        known: Vec<String>,
-    },
-    /// The actor names no journal, and the config has no default one.
-    #[error(
-        "there is no default journal: set 'persistence.journal.plugin', or let the actor name one"
-    )]
-    NoDefaultJournal,
-    /// The actor names no state store, and the config has no default one.
-    #[error(
-        "there is no default state store: set 'persistence.state.plugin', or let the actor name one"
-    )]
-    NoDefaultStateStore,
+    /// The config has no store for the plugin id that the actor names, or no default one for an actor that names none.
+    #[error(transparent)]
+    UnknownStore(#[from] UnknownStore),
     /// The actor got the stores of the other kind of actors: a journal for a durable state, or the other way round.
     #[error(
         "the actor with the persistence id {0:?} was given the stores of another kind of actors"
