@@ -77,9 +77,9 @@ impl ErrorDialect for Mysql {
     }
 
     /// Returns whether initialising may work when it is tried again after a moment.
-    fn is_disturbed(fault: &SqlError) -> bool {
+    fn is_disturbed(error: &SqlError) -> bool {
         let waits_for_others = |number| number == 1205 || class_of_number(number).again;
-        fault
+        error
             .reported()
             .is_some_and(|error| waits_for_others(number(error)))
     }

@@ -85,8 +85,8 @@ impl ErrorDialect for Postgres {
     }
 
     /// Returns whether others make the tables at this moment, perhaps by hand and without the lock.
-    fn is_disturbed(fault: &SqlError) -> bool {
-        let code = fault.reported().and_then(DatabaseError::code);
+    fn is_disturbed(error: &SqlError) -> bool {
+        let code = error.reported().and_then(DatabaseError::code);
         matches!(
             code.as_deref(),
             Some("40001" | "40P01" | "55P03" | "42P06" | "42P07" | "23505")

@@ -75,7 +75,7 @@ pub fn check_event(
 ) -> Result<(), SqlError> {
     let number = event.sequence_nr;
     check(stored, || of_event(id, event))
-        .map_err(|fault| fault.about(format_args!("sequence number {number}")))
+        .map_err(|error| error.about(format_args!("sequence number {number}")))
 }
 
 /// Takes values one after the other, each with its length, so that nothing can move from one to its neighbour.

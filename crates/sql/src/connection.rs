@@ -132,7 +132,7 @@ impl<C: Connector> Connections<C> {
         let writers = Arc::clone(&self.writers);
         detached(Operation::Initialize, async move {
             let not_stored = not_stored::<C>(Operation::Initialize);
-            let look_again = |fault| not_stored(connector.look_again(fault));
+            let look_again = |error| not_stored(connector.look_again(error));
             set_up(&*connector, &schema, auto_initialize)
                 .await
                 .map_err(look_again)?;
@@ -310,8 +310,8 @@ impl<C: Connector> Connections<C> {
             let result = call
                 .transaction((), |connection, ()| work(connection))
                 .await;
-            result.map_err(|Failed { fault, effect }| {
-                classify::<C::Dialect>(operation, effect, fault)
+            result.map_err(|Failed { error, effect }| {
+                classify::<C::Dialect>(operation, effect, error)
             })
         })
         .await
@@ -527,7 +527,7 @@ impl<C: Connector> Call<C> {
         let (mut lease, _turn) = self.writer().await.map_err(Failed::not_stored)?;
         let before = async {
             match work(lease.connection(), input.clone(), Opening::Due).await {
-                Err(fault) if C::Dialect::is_disturbed(&fault) => {}
+                Err(error) if C::Dialect::is_disturbed(&error) => {}
                 result => return result,
             }
             lease.begin().await?;
@@ -541,13 +541,13 @@ impl<C: Connector> Call<C> {
     async fn end<T>(&self, mut lease: Lease<C>, result: Result<T, SqlError>) -> Result<T, Failed> {
         let value = match result {
             Ok(value) => value,
-            Err(fault) => {
+            Err(error) => {
                 self.roll_back(lease).await;
                 // One error of a disk may have opened the connection otherwise than it should be.
-                let fault = self.connector.look_again(fault);
+                let error = self.connector.look_again(error);
                 return Err(match &self.visit {
-                    Some((visit, _)) if visit.may_have_committed() => Failed::unknown(fault),
-                    _ => Failed::not_stored(fault),
+                    Some((visit, _)) if visit.may_have_committed() => Failed::unknown(error),
+                    _ => Failed::not_stored(error),
                 });
             }
         };
@@ -565,10 +565,10 @@ impl<C: Connector> Call<C> {
             Some(_) => self.connector.commit_after_application(),
         };
         let commit = run_commit::<C>(lease.connection(), commit);
-        self.within_limit(commit).await.map_err(|fault| {
-            let failed = Failed::of::<C>(fault);
+        self.within_limit(commit).await.map_err(|error| {
+            let failed = Failed::of::<C>(error);
             match &self.visit {
-                Some((visit, _)) if visit.may_have_committed() => Failed::unknown(failed.fault),
+                Some((visit, _)) if visit.may_have_committed() => Failed::unknown(failed.error),
                 _ => failed,
             }
         })?;
@@ -613,8 +613,8 @@ impl<C: Connector> Call<C> {
             Some(limit) => timeout(limit, work).await.unwrap_or(Err(SqlError::Silent)),
             None => work.await,
         };
-        if let Err(fault) = &result
-            && fault.ends_connections::<C::Dialect>()
+        if let Err(error) = &result
+            && error.ends_connections::<C::Dialect>()
         {
             // The next user of one of them would find out the same, and not know what became of its work.
             self.all.iter().for_each(|seats| seats.close_idle());
@@ -640,7 +640,7 @@ pub(crate) fn with_opening<D: Dialect, I, T>(
 }
 
 fn not_stored<C: Connector>(operation: Operation) -> impl Fn(SqlError) -> StorageError + Copy {
-    move |fault| classify::<C::Dialect>(operation, Effect::NotStored, fault)
+    move |error| classify::<C::Dialect>(operation, Effect::NotStored, error)
 }
 
 async fn run<C: Connector>(

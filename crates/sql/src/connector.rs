@@ -68,14 +68,14 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
 
     /// Returns whether an error that kept the database from being opened may be gone a moment later, although it looks
     /// lasting.
-    fn may_pass(&self, _fault: &SqlError) -> bool {
+    fn may_pass(&self, _error: &SqlError) -> bool {
         false
     }
 
     /// Returns the error with the kind that a look at the database itself shows, so that only a lasting one keeps an
     /// application from starting, or ends what works.
-    fn look_again(&self, fault: SqlError) -> SqlError {
-        fault
+    fn look_again(&self, error: SqlError) -> SqlError {
+        error
     }
 
     /// Returns the highest number of connections of a role.

@@ -129,9 +129,9 @@ impl Draft {
         if get_optional_integer::<D>(row, 1)?.is_none() {
             return Ok(());
         }
-        let event = to_event::<D>(row, self.events.last()).map_err(|fault| {
+        let event = to_event::<D>(row, self.events.last()).map_err(|error| {
             let number = get_number::<D>(row, 1).unwrap_or_default();
-            fault.about(format_args!("sequence number {number}"))
+            error.about(format_args!("sequence number {number}"))
         })?;
         let size = event.payload.len() + event.metadata.as_ref().map_or(0, Payload::len);
         let bytes = self.bytes.saturating_add(size);

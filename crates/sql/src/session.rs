@@ -123,7 +123,7 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
     /// Fails if the transaction is no longer the one in which the savepoint was set.
     async fn check(&mut self, guard: Guard, then: &str, what: &str) -> Result<(), SqlError> {
         match guard.release::<D>(self.connection, then).await {
-            Err(fault) if fault.reported().is_some() => Err(self.ended(what, fault)),
+            Err(error) if error.reported().is_some() => Err(self.ended(what, error)),
             result => result,
         }
     }
@@ -143,7 +143,7 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
                 source: failed.into_source(),
             }),
             (Some(failed), Err(_)) if failed.is_of_the_store() => Err(failed),
-            (Some(_), Err(fault)) => Err(fault),
+            (Some(_), Err(error)) => Err(error),
         }
     }
 
@@ -220,7 +220,7 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
     }
 
     /// Returns the error to report when the savepoint is gone.
-    fn ended(&self, what: &str, fault: SqlError) -> SqlError {
+    fn ended(&self, what: &str, error: SqlError) -> SqlError {
         self.visit.may_change_anything();
         SqlError::Refused {
             kind: StorageErrorKind::Extension,
@@ -228,7 +228,7 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
                 "{what} ended the transaction, which is the store's: what came before may be stored, without what belongs \
                  to it"
             ),
-            source: fault.into_source(),
+            source: error.into_source(),
         }
     }
 
@@ -241,10 +241,10 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
     }
 
     fn noted<T>(&mut self, result: Result<T, SqlError>) -> Result<T, StorageError> {
-        result.map_err(|fault| {
-            let again = fault.may_be_tried_again::<D>();
-            let ends_connection = fault.ends_connections::<D>();
-            let error = classify::<D>(Operation::Transact, self.effect(), fault);
+        result.map_err(|error| {
+            let again = error.may_be_tried_again::<D>();
+            let ends_connection = error.ends_connections::<D>();
+            let error = classify::<D>(Operation::Transact, self.effect(), error);
             self.failed.get_or_insert(SqlError::InSession {
                 error: error.clone(),
                 again,
@@ -419,9 +419,9 @@ fn prepare<D: Dialect>(
 
 fn to_row<D: Dialect>(row: &RowOf<D>, columns: Arc<[Box<str>]>) -> Result<SqlRow, SqlError> {
     let values = (0..columns.len()).map(|position| {
-        D::read_value(row, position).map_err(|fault| {
+        D::read_value(row, position).map_err(|error| {
             let column = &columns[position];
-            fault.about(format_args!("the column '{column}'"))
+            error.about(format_args!("the column '{column}'"))
         })
     });
     let values = values.collect::<Result<_, _>>()?;

@@ -279,7 +279,7 @@ async fn load<D: Dialect>(
     let record = to_record::<D>(row, id);
     record
         .map(Some)
-        .map_err(|fault| fault.about(format_args!("the snapshot at sequence number {number}")))
+        .map_err(|error| error.about(format_args!("the snapshot at sequence number {number}")))
 }
 
 fn to_record<D: Dialect>(row: &RowOf<D>, id: PersistenceId) -> Result<SnapshotRecord, SqlError> {

@@ -136,7 +136,7 @@ impl SqlError {
                 message: format!("{place}: {message}"),
                 source,
             },
-            fault @ (SqlError::InSession { .. } | SqlError::Silent) => fault,
+            error @ (SqlError::InSession { .. } | SqlError::Silent) => error,
         }
     }
 
@@ -155,7 +155,7 @@ impl SqlError {
     pub(crate) fn is_refusal<D: Dialect>(&self) -> bool {
         let kind = match self {
             SqlError::Refused { kind, .. } => Some(*kind),
-            fault => fault.reported().map(|error| D::error_class(error).kind),
+            error => error.reported().map(|error| D::error_class(error).kind),
         };
         kind == Some(StorageErrorKind::AccessDenied)
     }
@@ -200,7 +200,7 @@ impl SqlError {
                     source: Some(D::source(error)),
                 }
             }
-            fault => fault,
+            error => error,
         }
     }
 
@@ -282,7 +282,7 @@ impl SqlError {
                     | StorageErrorKind::Extension
                     | StorageErrorKind::Unsupported
             ),
-            fault => fault
+            error => error
                 .reported()
                 .is_some_and(|error| D::error_class(error).of_rows || D::breaks_rule(error)),
         }
@@ -311,8 +311,8 @@ impl From<sqlx::Error> for SqlError {
 }
 
 /// Returns the error for the caller; `effect` is the effect of a write, and is not used for a read.
-pub fn classify<D: Dialect>(operation: Operation, effect: Effect, fault: SqlError) -> StorageError {
-    let (kind, message, source) = match fault {
+pub fn classify<D: Dialect>(operation: Operation, effect: Effect, error: SqlError) -> StorageError {
+    let (kind, message, source) = match error {
         // The driver's wrapper repeats the cause in its own text.
         SqlError::Driver(sqlx::Error::Database(error))
             if may_break_rules(operation) && D::breaks_rule(&*error) =>

@@ -117,10 +117,10 @@ impl SqliteConnector {
                 "the write-ahead log is longer than 'max-log-bytes', and a reader keeps it from being shortened"
             ),
             // Committed transactions are not affected.
-            Err(fault) => tracing::warn!(
+            Err(error) => tracing::warn!(
                 %database,
                 bytes,
-                ?fault,
+                ?error,
                 "the write-ahead log could not be shortened"
             ),
         }
@@ -202,9 +202,9 @@ impl Connector for SqliteConnector {
                 // The note goes on saying so.
                 Ok(false) => {}
                 // Committed transactions are not affected.
-                Err(fault) => tracing::warn!(
+                Err(error) => tracing::warn!(
                     database = %self.location.path.display(),
-                    ?fault,
+                    ?error,
                     "the write-ahead log could not be copied to the database"
                 ),
             }
@@ -262,18 +262,18 @@ impl Connector for SqliteConnector {
         loop {
             let begun = sqlx::query(queries::BEGIN).execute(&mut open.connection);
             match begun.await.map_err(SqlError::from) {
-                Err(fault) if error::is_locked(&fault) && Instant::now() < deadline => {}
+                Err(error) if error::is_locked(&error) && Instant::now() < deadline => {}
                 begun => return begun.map(drop),
             }
         }
     }
 
-    fn may_pass(&self, fault: &SqlError) -> bool {
-        error::doubt(fault).is_some()
+    fn may_pass(&self, error: &SqlError) -> bool {
+        error::doubt(error).is_some()
     }
 
-    fn look_again(&self, fault: SqlError) -> SqlError {
-        file::look_again(&self.location, fault)
+    fn look_again(&self, error: SqlError) -> SqlError {
+        file::look_again(&self.location, error)
     }
 
     /// Returns the number of connections for a role: only one connection writes at a time.

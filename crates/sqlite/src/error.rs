@@ -39,8 +39,8 @@ pub(crate) enum Doubt {
 }
 
 /// Returns the doubt about an error; one error of a disk, or a full one, can look like any of these.
-pub(crate) fn doubt(fault: &SqlError) -> Option<Doubt> {
-    match fault.reported().and_then(primary_code)? {
+pub(crate) fn doubt(error: &SqlError) -> Option<Doubt> {
+    match error.reported().and_then(primary_code)? {
         code::CANTOPEN | code::READONLY | code::PERM => Some(Doubt::Access),
         code::NOTADB => Some(Doubt::Header),
         code::CORRUPT => Some(Doubt::Damage),
@@ -75,17 +75,17 @@ impl ErrorDialect for Sqlite {
     }
 
     /// Returns whether another connection holds a lock, so that trying again soon is likely to work.
-    fn is_disturbed(fault: &SqlError) -> bool {
+    fn is_disturbed(error: &SqlError) -> bool {
         matches!(
-            fault.reported().and_then(primary_code),
+            error.reported().and_then(primary_code),
             Some(code::BUSY | code::LOCKED | code::PROTOCOL)
         )
     }
 }
 
 /// Returns whether another connection holds the lock, for which this one has waited until its time-out.
-pub(crate) fn is_locked(fault: &SqlError) -> bool {
-    fault.reported().and_then(primary_code) == Some(code::BUSY)
+pub(crate) fn is_locked(error: &SqlError) -> bool {
+    error.reported().and_then(primary_code) == Some(code::BUSY)
 }
 
 /// Returns whether a statement does not fit the tables: SQLite has no code of its own for that, only these texts.
@@ -197,15 +197,15 @@ mod tests {
             ),
             ("SELECT no_such_function()", Backend),
         ] {
-            let fault = error_of(sql).await;
+            let error = error_of(sql).await;
             // If this were the answer to a commit.
-            let reported = fault.reported().expect(sql);
+            let reported = error.reported().expect(sql);
             let expected = match Sqlite::breaks_rule(reported) {
                 true => Effect::NotStored,
                 false => Effect::Unknown,
             };
             assert_eq!(Sqlite::error_class(reported).effect, expected, "{sql}");
-            let error = classify::<Sqlite>(Operation::WriteMessages, Effect::NotStored, fault);
+            let error = classify::<Sqlite>(Operation::WriteMessages, Effect::NotStored, error);
             assert_eq!(error.kind(), kind, "{sql}: {error:?}");
             assert!(error.is_not_stored());
             assert!(error.source().is_some());
@@ -250,10 +250,10 @@ mod tests {
 
     #[test]
     fn the_effect_is_kept_for_writes_only() {
-        let fault = || SqlError::Driver(sqlx::Error::WorkerCrashed);
-        let unknown = classify::<Sqlite>(Operation::WriteMessages, Effect::Unknown, fault());
+        let error = || SqlError::Driver(sqlx::Error::WorkerCrashed);
+        let unknown = classify::<Sqlite>(Operation::WriteMessages, Effect::Unknown, error());
         assert_eq!(unknown.effect(), Some(Effect::Unknown));
-        let read = classify::<Sqlite>(Operation::LoadSnapshot, Effect::Unknown, fault());
+        let read = classify::<Sqlite>(Operation::LoadSnapshot, Effect::Unknown, error());
         assert_eq!(read.effect(), None);
     }
 }

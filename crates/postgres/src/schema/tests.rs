@@ -13,8 +13,8 @@ fn names() -> SqlNames {
         .text("payload_type", "bytea")
 }
 
-fn message(fault: SqlError) -> String {
-    match fault {
+fn message(error: SqlError) -> String {
+    match error {
         SqlError::Refused { message, .. } => message,
         other => panic!("{other:?}"),
     }

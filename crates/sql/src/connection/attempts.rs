@@ -8,24 +8,24 @@ use crate::{Connector, SqlError, TransactionDialect, classify};
 
 /// An error, and what is certain about the work it ended.
 pub(super) struct Failed {
-    pub(super) fault: SqlError,
+    pub(super) error: SqlError,
     pub(super) effect: Effect,
 }
 
 impl Failed {
-    pub(super) fn not_stored(fault: SqlError) -> Self {
+    pub(super) fn not_stored(error: SqlError) -> Self {
         let effect = Effect::NotStored;
-        Self { fault, effect }
+        Self { error, effect }
     }
 
-    pub(super) fn unknown(fault: SqlError) -> Self {
+    pub(super) fn unknown(error: SqlError) -> Self {
         let effect = Effect::Unknown;
-        Self { fault, effect }
+        Self { error, effect }
     }
 
-    pub(super) fn of<C: Connector>(fault: SqlError) -> Self {
-        let effect = fault.effect::<C::Dialect>();
-        Self { fault, effect }
+    pub(super) fn of<C: Connector>(error: SqlError) -> Self {
+        let effect = error.effect::<C::Dialect>();
+        Self { error, effect }
     }
 }
 
@@ -67,15 +67,15 @@ impl<I: Clone> Attempts<I> {
         operation: Operation,
         result: Result<T, Failed>,
     ) -> Option<Result<T, StorageError>> {
-        let Failed { fault, effect } = match result {
+        let Failed { error, effect } = match result {
             Ok(value) => return Some(Ok(value)),
             Err(failed) => failed,
         };
         let again = effect == Effect::NotStored
-            && fault.may_be_tried_again::<C::Dialect>()
+            && error.may_be_tried_again::<C::Dialect>()
             && self.left > 0;
         if !again {
-            return Some(Err(classify::<C::Dialect>(operation, effect, fault)));
+            return Some(Err(classify::<C::Dialect>(operation, effect, error)));
         }
         tokio::time::sleep(self.back_off.next_delay()).await;
         None

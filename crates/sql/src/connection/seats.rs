@@ -91,7 +91,7 @@ impl<C: Connector> Seats<C> {
             Some(open) => open,
             None => {
                 let opened = self.connector.open(self.role).await;
-                opened.map_err(|fault| self.connector.look_again(fault))?
+                opened.map_err(|error| self.connector.look_again(error))?
             }
         };
         Ok(Lease {

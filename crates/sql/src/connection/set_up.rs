@@ -23,9 +23,9 @@ pub(super) async fn set_up<C: Connector>(
     let mut back_off = BackOff::new(Duration::from_millis(10), Duration::from_millis(500), 0.5);
     loop {
         match set_up_once(connector, schema, auto_initialize).await {
-            Err(fault)
-                if C::Dialect::is_disturbed(&fault) && back_off.attempts() < SET_UP_ATTEMPTS => {}
-            Err(fault) if connector.may_pass(&fault) && back_off.attempts() < MORE_LOOKS => {}
+            Err(error)
+                if C::Dialect::is_disturbed(&error) && back_off.attempts() < SET_UP_ATTEMPTS => {}
+            Err(error) if connector.may_pass(&error) && back_off.attempts() < MORE_LOOKS => {}
             result => return result,
         }
         tokio::time::sleep(back_off.next_delay()).await;
@@ -51,8 +51,8 @@ async fn set_up_once<C: Connector>(
             None
         }
         // Not every database shows one moment: others may be making the tables, so it is looked at again under the lock.
-        Err(fault) if auto_initialize && fault.is_mismatch() => Some(fault),
-        Err(fault) => return Err(fault),
+        Err(error) if auto_initialize && error.is_mismatch() => Some(error),
+        Err(error) => return Err(error),
     };
     // Nothing was changed.
     run::<C>(connection, C::Dialect::ROLLBACK).await?;
@@ -63,7 +63,7 @@ async fn set_up_once<C: Connector>(
             Ok(())
         }
         // What cannot be written to says nothing new.
-        (Err(fault), Some(doubt)) if fault.is_refusal::<C::Dialect>() => Err(doubt),
+        (Err(error), Some(doubt)) if error.is_refusal::<C::Dialect>() => Err(doubt),
         (made, _) => made,
     }
 }

@@ -24,5 +24,5 @@ pub trait ErrorDialect: Driver {
     }
 
     /// Returns whether others are in the way for a moment: of initialising, or of a transaction that its work begins.
-    fn is_disturbed(fault: &SqlError) -> bool;
+    fn is_disturbed(error: &SqlError) -> bool;
 }

@@ -175,7 +175,7 @@ fn to_change<D: Dialect>(
     offset: &StateOffset,
 ) -> Result<ChangedState, SqlError> {
     let current = to_current::<D>(row, 2, &id);
-    let current = current.map_err(|fault| fault.about(format_args!("the state of {id:?}")))?;
+    let current = current.map_err(|error| error.about(format_args!("the state of {id:?}")))?;
     let timestamp = to_timestamp::<D>(row, 2)?;
     Ok(ChangedState::new(id, current, timestamp, offset.clone()))
 }

@@ -171,6 +171,6 @@ fn to_found<D: Dialect>(row: &RowOf<D>) -> Result<FoundState, SqlError> {
     let id = PersistenceId::try_of_unique(&id)
         .map_err(|error| SqlError::corrupt(format!("a persistence id is invalid: {error}")))?;
     let current =
-        to_current::<D>(row, 1, &id).map_err(|fault| fault.about(format_args!("{id:?}")))?;
+        to_current::<D>(row, 1, &id).map_err(|error| error.about(format_args!("{id:?}")))?;
     Ok(FoundState::new(id, current))
 }

@@ -190,8 +190,8 @@ impl<D: Dialect> SqlStateStore<D> {
             });
         }
         let change = StateChange::new(id, revision, content.kind());
-        entity.columns.bind(&change).map_err(|fault| {
-            classify::<D>(operation, Effect::NotStored, fault).with_persistence_id(id.clone())
+        entity.columns.bind(&change).map_err(|error| {
+            classify::<D>(operation, Effect::NotStored, error).with_persistence_id(id.clone())
         })
     }
 

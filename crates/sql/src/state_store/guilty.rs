@@ -20,11 +20,11 @@ impl Guilty {
     }
 
     /// Notes the id for which a statement failed; returns the error.
-    pub(super) fn note<D: Dialect>(&self, id: &PersistenceId, fault: SqlError) -> SqlError {
-        if fault.may_be_of_a_row::<D>() {
+    pub(super) fn note<D: Dialect>(&self, id: &PersistenceId, error: SqlError) -> SqlError {
+        if error.may_be_of_a_row::<D>() {
             *self.lock() = Some(id.clone());
         }
-        fault
+        error
     }
 
     /// Returns the error with the id, if one was noted and nothing can be stored.

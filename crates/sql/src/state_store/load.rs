@@ -22,7 +22,7 @@ pub(super) async fn load<D: Dialect>(
         return Ok(CurrentState::NEVER_SEEN);
     };
     let revision = get_number::<D>(row, 0)?;
-    check_size::<D>(row, 8).map_err(|fault| fault.about(format_args!("revision {revision}")))?;
+    check_size::<D>(row, 8).map_err(|error| error.about(format_args!("revision {revision}")))?;
     to_current::<D>(row, 0, id)
 }
 
@@ -37,7 +37,7 @@ pub(super) fn to_current<D: Dialect>(
 ) -> Result<CurrentState, SqlError> {
     let revision = get_number::<D>(row, first)?;
     to_checked::<D>(row, first, id, revision)
-        .map_err(|fault| fault.about(format_args!("revision {revision}")))
+        .map_err(|error| error.about(format_args!("revision {revision}")))
 }
 
 fn to_checked<D: Dialect>(

@@ -78,7 +78,7 @@ pub(super) async fn write_all<D: Dialect>(
     {
         let opening = std::mem::replace(&mut opening, Opening::Done);
         let written = write_row::<D>(connection, statements, row, rule, opening).await;
-        all.push(written.map_err(|fault| guilty.note::<D>(&row.id, fault))?);
+        all.push(written.map_err(|error| guilty.note::<D>(&row.id, error))?);
     }
     let mut stored: Vec<&Change> = changes
         .iter()
@@ -404,10 +404,10 @@ impl<'a, D: Dialect> OfRow<'a, D> {
         };
         match self.store(connection, sql, values).await {
             // Of the id, or of a column that the application added? The id stays locked, so this cannot change.
-            Err(fault) if D::TRANSACTIONS_SURVIVE_ERRORS && fault.is_unique_violation() => {
+            Err(error) if D::TRANSACTIONS_SURVIVE_ERRORS && error.is_unique_violation() => {
                 match find_revision::<D>(connection, self.statements, &self.row.id).await? {
                     Some(_) => Ok(false),
-                    None => Err(fault),
+                    None => Err(error),
                 }
             }
             inserted => inserted,

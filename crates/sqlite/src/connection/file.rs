@@ -125,21 +125,21 @@ fn cannot_be_made(error: ErrorKind) -> (StorageErrorKind, &'static str) {
 
 /// Returns the error of opening a database, judged by the files themselves: an error for which they show no reason
 /// will pass.
-pub(super) fn look_again(location: &Location, fault: SqlError) -> SqlError {
-    let is_lasting = match error::doubt(&fault) {
+pub(super) fn look_again(location: &Location, error: SqlError) -> SqlError {
+    let is_lasting = match error::doubt(&error) {
         Some(Doubt::Access) => location.mode == Mode::ReadOnly || !may_be_written(location),
         Some(Doubt::Header) => !begins_like_a_database(location),
         Some(Doubt::Damage) | None => true,
     };
     if is_lasting {
-        return fault;
+        return error;
     }
     let message = "the database could not be opened, although its file is as it should be; see whether the disk is full, \
          whether too many files are open, and the system log";
     SqlError::Refused {
         kind: StorageErrorKind::Unavailable,
         message: message.to_owned(),
-        source: match fault {
+        source: match error {
             SqlError::Driver(error) => Some(error.into()),
             _ => None,
         },

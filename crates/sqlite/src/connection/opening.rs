@@ -179,9 +179,9 @@ mod tests {
 
     #[test]
     fn a_log_that_a_full_disk_does_not_take_is_waited_for() {
-        let fault = check_write_ahead_log("delete").unwrap_err();
-        let SqlError::Refused { kind, message, .. } = fault else {
-            panic!("{fault:?}");
+        let error = check_write_ahead_log("delete").unwrap_err();
+        let SqlError::Refused { kind, message, .. } = error else {
+            panic!("{error:?}");
         };
         assert_eq!(kind, StorageErrorKind::Unavailable);
         let [full, local] = ["see whether the disk is full", "on a local disk"].map(|advice| {

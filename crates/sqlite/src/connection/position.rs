@@ -169,8 +169,8 @@ impl Position {
     /// processes are counted when the database is opened: a note may lag the database, but is never ahead of it.
     pub(super) async fn committed(&mut self, connection: &mut SqliteConnection) -> bool {
         self.note.commits += 1;
-        if let Err(fault) = self.follow(connection).await {
-            tracing::debug!(?fault, "the end of the write-ahead log is not noted");
+        if let Err(error) = self.follow(connection).await {
+            tracing::debug!(?error, "the end of the write-ahead log is not noted");
             self.before = LogEnd::default();
             self.note.log = LogEnd::default();
         }

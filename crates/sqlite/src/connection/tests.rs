@@ -270,8 +270,8 @@ async fn a_commit_to_a_log_that_was_removed_has_an_unknown_outcome_and_is_saved(
     assert_eq!(number(&database, "SELECT sum(a) FROM t").await, 6);
 }
 
-fn kind_of(fault: SqlError) -> StorageErrorKind {
-    classify::<Sqlite>(Operation::Initialize, Effect::NotStored, fault).kind()
+fn kind_of(error: SqlError) -> StorageErrorKind {
+    classify::<Sqlite>(Operation::Initialize, Effect::NotStored, error).kind()
 }
 
 /// An error of a disk, or a full one, looks to SQLite like a file that is no database, or cannot be opened.
@@ -301,7 +301,7 @@ async fn what_the_file_gives_no_reason_for_is_curable_by_waiting() {
         Ok(mut connection) => opening::check(&mut connection, &other, Role::Writer)
             .await
             .unwrap_err(),
-        Err(fault) => fault,
+        Err(error) => error,
     };
     assert_eq!(
         kind_of(other.look_again(letter().await)),
@@ -336,7 +336,7 @@ async fn one_error_of_a_disk_is_not_blamed_on_the_file() {
         let mut connection = opening::open(&letter, Role::Reader).await?;
         opening::check(&mut connection, &letter, Role::Reader).await
     };
-    let faults = [
+    let errors = [
         (8, read_only.await.unwrap_err()),
         (
             14,
@@ -346,8 +346,8 @@ async fn one_error_of_a_disk_is_not_blamed_on_the_file() {
         ),
         (26, unreadable.await.unwrap_err()),
     ];
-    for (code, fault) in faults {
-        let error = classify::<Sqlite>(OPERATION, Effect::NotStored, connector.look_again(fault));
+    for (code, error) in errors {
+        let error = classify::<Sqlite>(OPERATION, Effect::NotStored, connector.look_again(error));
         assert_eq!(error.kind(), StorageErrorKind::Unavailable, "code {code}");
         let text = error.to_string();
         for advice in ["its file is as it should be", "disk is full", "system log"] {
@@ -404,7 +404,7 @@ async fn a_second_look_takes_no_locks_from_other_connections() {
         Ok(mut connection) => opening::check(&mut connection, &other, Role::Writer)
             .await
             .unwrap_err(),
-        Err(fault) => fault,
+        Err(error) => error,
     };
     assert_eq!(
         kind_of(connector.look_again(letter)),

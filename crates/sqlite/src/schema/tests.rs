@@ -15,8 +15,8 @@ fn schema(steps: &[&'static str]) -> StoreSchema<Sqlite> {
     StoreSchema::new("journal", tables, steps, SqlNames::new('"', None))
 }
 
-fn kind_and_message(fault: SqlError) -> (StorageErrorKind, String) {
-    match fault {
+fn kind_and_message(error: SqlError) -> (StorageErrorKind, String) {
+    match error {
         SqlError::Refused { kind, message, .. } => (kind, message),
         other => unreachable!("SQLite should not be asked: {other:?}"),
     }

@@ -20,8 +20,8 @@ fn options() -> MysqlOptions {
     MysqlOptions::new("mysql://user@localhost/bank")
 }
 
-fn text(fault: Result<(), SqlError>) -> String {
-    match fault {
+fn text(error: Result<(), SqlError>) -> String {
+    match error {
         Err(SqlError::Refused { message, .. }) => message,
         other => panic!("{other:?}"),
     }

@@ -59,7 +59,7 @@ impl<'a> Packed<'a> {
         self.events -= 1;
         let sequence_nr = self.number().ok_or_else(torn)?;
         let unpacked = self.event(sequence_nr, before);
-        unpacked.map(Some).map_err(|fault| at(sequence_nr, fault))
+        unpacked.map(Some).map_err(|error| at(sequence_nr, error))
     }
 
     fn event(
@@ -177,7 +177,7 @@ impl<'a> PackedTags<'a> {
         let length = usize::try_from(length).map_err(|_| torn())?;
         let tag = take_bytes(&mut self.0, length).and_then(to_text);
         tag.map(|tag| Some((sequence_nr, tag)))
-            .map_err(|fault| at(sequence_nr, fault))
+            .map_err(|error| at(sequence_nr, error))
     }
 }
 
@@ -226,8 +226,8 @@ fn torn() -> SqlError {
 }
 
 /// Says which event cannot be read.
-fn at(sequence_nr: SequenceNr, fault: SqlError) -> SqlError {
-    match fault {
+fn at(sequence_nr: SequenceNr, error: SqlError) -> SqlError {
+    match error {
         SqlError::Refused {
             kind,
             message,
