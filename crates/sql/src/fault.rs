@@ -178,6 +178,25 @@ impl Fault {
         }
     }
 
+    /// Returns whether the database has answered all that it was asked, and has no trouble of its own; for the end of a
+    /// transaction of which no statement was given up.
+    pub(crate) fn is_after_an_answer<D: Dialect>(&self) -> bool {
+        let is_trouble = |kind| {
+            matches!(
+                kind,
+                StorageErrorKind::Unavailable | StorageErrorKind::Timeout
+            )
+        };
+        match self {
+            // Code of the application has ended.
+            Fault::Refused { kind, .. } => *kind == StorageErrorKind::Extension,
+            Fault::InSession { .. } => !self.is_of_the_store(),
+            fault => fault
+                .reported()
+                .is_some_and(|error| !is_trouble(D::meaning(error).kind)),
+        }
+    }
+
     /// Returns the source for an error that comes from this one.
     pub(crate) fn into_source(self) -> Option<Box<dyn Error + Send + Sync>> {
         match self {
