@@ -151,6 +151,17 @@ impl Fault {
         )
     }
 
+    /// Returns whether stored data contradicts itself.
+    pub(crate) fn is_corrupt(&self) -> bool {
+        matches!(
+            self,
+            Fault::Refused {
+                kind: StorageErrorKind::Corrupt,
+                ..
+            }
+        )
+    }
+
     /// Returns whether the database refuses every login, or every write.
     pub(crate) fn is_refusal<D: Dialect>(&self) -> bool {
         let kind = match self {
