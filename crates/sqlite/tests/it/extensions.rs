@@ -226,7 +226,7 @@ async fn time_in_a_queue_of_the_application_is_no_trouble_of_the_store() {
 
 /// The database has ended the transaction of the first one by itself, so that there is nothing to roll back.
 #[tokio::test]
-async fn time_of_an_application_whose_statement_fails_is_no_trouble_of_the_store() {
+async fn time_of_an_application_that_fails_is_no_trouble_of_the_store() {
     let fails = "INSERT OR ROLLBACK INTO many VALUES (NULL)";
     second_in_line_is_told_that_all_are_busy(Some(fails)).await;
 }
