@@ -28,7 +28,7 @@ use crate::{
 };
 
 use attempts::{Attempts, Failed};
-use seats::{Lease, Seats};
+use seats::{Lease, Seats, Wait};
 use set_up::set_up;
 
 pub(crate) use visit::Visit;
@@ -205,6 +205,7 @@ impl<C: Connector> Connections<C> {
             let value = call
                 .within_limit(work(lease.connection()))
                 .await
+                .inspect_err(|error| lease.hear(error))
                 .map_err(no_effect)?;
             afterwards(lease);
             Ok(value)
@@ -489,18 +490,30 @@ impl<C: Connector> Call<C> {
             None => None,
             Some((_, visits)) => {
                 let turn = timeout_at(wait.until, Arc::clone(visits).acquire_owned()).await;
-                let turn = turn.map_err(|_| {
-                    let advice = self.connector.acquire_timeout().1;
-                    let message = format!(
-                        "other change handlers and transactions of the application take all the time; make them faster, \
-                         or {advice}"
-                    );
-                    SqlError::refused(StorageErrorKind::Busy, message)
-                })?;
+                let turn = turn.map_err(|_| self.no_turn(wait))?;
                 Some(turn.expect("the semaphore is never closed"))
             }
         };
         Ok((self.seats.take(wait).await?, turn))
+    }
+
+    /// Returns the error of a call whose time was over before its turn.
+    fn no_turn(&self, wait: Wait) -> SqlError {
+        // Where the client ends what takes too long, whoever has the turn reports the trouble of a database that hangs.
+        let kind = match self.time_limit {
+            None => self.seats.kind_of_delay(wait),
+            Some(_) => StorageErrorKind::Busy,
+        };
+        let reason = match kind {
+            StorageErrorKind::Busy => {
+                "other change handlers and transactions of the application take all the time; make them faster, or"
+            }
+            _ => {
+                "a change handler or transaction of the application waits for the database, and others wait for it;"
+            }
+        };
+        let message = format!("{reason} {}", self.connector.acquire_timeout().1);
+        SqlError::refused(kind, message)
     }
 
     async fn transaction<I, T>(
@@ -511,6 +524,7 @@ impl<C: Connector> Call<C> {
         let (mut lease, _turn) = self.writer().await.map_err(Failed::not_stored)?;
         let before = async {
             lease.begin().await?;
+            lease.was_served();
             work(lease.connection(), input).await
         };
         let result = self.within_limit(before).await;
@@ -531,6 +545,7 @@ impl<C: Connector> Call<C> {
                 result => return result,
             }
             lease.begin().await?;
+            lease.was_served();
             work(lease.connection(), input, Opening::Done).await
         };
         let result = self.within_limit(before).await;
@@ -542,7 +557,7 @@ impl<C: Connector> Call<C> {
         let value = match result {
             Ok(value) => value,
             Err(error) => {
-                self.roll_back(lease).await;
+                self.roll_back(lease, &error).await;
                 // One error of a disk may have opened the connection otherwise than it should be.
                 let error = self.connector.look_again(error);
                 return Err(match &self.visit {
@@ -566,6 +581,7 @@ impl<C: Connector> Call<C> {
         };
         let commit = run_commit::<C>(lease.connection(), commit);
         self.within_limit(commit).await.map_err(|error| {
+            lease.hear(&error);
             let failed = Failed::of::<C>(error);
             match &self.visit {
                 Some((visit, _)) if visit.may_have_committed() => Failed::unknown(failed.error),
@@ -577,15 +593,16 @@ impl<C: Connector> Call<C> {
 
     /// Waits for the end of the transaction, so that its locks are gone when its caller learns that it failed; closing the
     /// connection alone may take effect later.
-    async fn roll_back(&self, mut lease: Lease<C>) {
+    async fn roll_back(&self, mut lease: Lease<C>, error: &SqlError) {
         let has_given_up = |(visit, _): &(Visit, _)| visit.has_given_up_a_statement();
         if self.visit.as_ref().is_some_and(has_given_up) {
             return lease.abandon().await;
         }
+        lease.hear(error);
         const PATIENCE: Duration = Duration::from_secs(1);
         let rolled_back = run::<C>(lease.connection(), C::Dialect::ROLLBACK);
         let limit = self.time_limit.unwrap_or(PATIENCE).min(PATIENCE);
-        // Whether it worked or not, the connection is closed.
+        // The connection is closed even if this fails, which it does where the database has ended the transaction.
         if let Ok(Ok(())) = timeout(limit, rolled_back).await {
             lease.was_served();
         }
@@ -598,7 +615,11 @@ impl<C: Connector> Call<C> {
     ) -> Result<T, Failed> {
         let mut lease = self.seat().await.map_err(Failed::not_stored)?;
         let work = work(lease.connection(), input);
-        let value = self.within_limit(work).await.map_err(Failed::of::<C>)?;
+        let value = self
+            .within_limit(work)
+            .await
+            .inspect_err(|error| lease.hear(error))
+            .map_err(Failed::of::<C>)?;
         lease.check_committed().await.map_err(Failed::unknown)?;
         lease.give_back();
         Ok(value)

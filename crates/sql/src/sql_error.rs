@@ -151,6 +151,17 @@ impl SqlError {
         )
     }
 
+    /// Returns whether stored data contradicts itself.
+    pub(crate) fn is_corrupt(&self) -> bool {
+        matches!(
+            self,
+            SqlError::Refused {
+                kind: StorageErrorKind::Corrupt,
+                ..
+            }
+        )
+    }
+
     /// Returns whether the database refuses every login, or every write.
     pub(crate) fn is_refusal<D: Dialect>(&self) -> bool {
         let kind = match self {
@@ -175,6 +186,25 @@ impl SqlError {
                 *again || *ends_connection || is_out_of_reach
             }
             _ => true,
+        }
+    }
+
+    /// Returns whether the database has answered all that it was asked, and has no trouble of its own; for the end of a
+    /// transaction of which no statement was given up.
+    pub(crate) fn is_after_an_answer<D: Dialect>(&self) -> bool {
+        let is_trouble = |kind| {
+            matches!(
+                kind,
+                StorageErrorKind::Unavailable | StorageErrorKind::Timeout
+            )
+        };
+        match self {
+            // Code of the application has ended.
+            SqlError::Refused { kind, .. } => *kind == StorageErrorKind::Extension,
+            SqlError::InSession { .. } => !self.is_of_the_store(),
+            error => error
+                .reported()
+                .is_some_and(|error| !is_trouble(D::error_class(error).kind)),
         }
     }
 

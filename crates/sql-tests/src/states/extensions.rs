@@ -5,6 +5,7 @@ mod columns;
 mod crowds;
 mod deadlocks;
 mod mistakes;
+mod own_rows;
 mod patience;
 mod refusals;
 mod settings;
@@ -32,6 +33,11 @@ pub use deadlocks::changes_whose_handlers_deadlock_are_each_counted_once;
 pub use mistakes::{
     a_handler_that_may_take_longer_than_others_wait_is_a_mistake,
     mistakes_in_extensions_name_what_is_wrong,
+};
+pub use own_rows::{
+    a_removal_that_its_handler_undoes_is_not_acknowledged,
+    a_row_that_its_handler_writes_as_it_was_is_stored,
+    a_state_that_its_handler_changes_is_not_acknowledged,
 };
 pub use patience::{
     a_handler_may_take_longer_than_any_statement, a_statement_that_was_given_up_leaves_no_lock,
@@ -61,7 +67,10 @@ macro_rules! test_extensions {
             a_column_whose_values_are_unique_is_kept_so
             mistakes_in_extensions_name_what_is_wrong
             savepoints_of_a_handler_stay_beside_other_statements
-            a_state_that_its_handler_removes_is_not_acknowledged;
+            a_state_that_its_handler_removes_is_not_acknowledged
+            a_state_that_its_handler_changes_is_not_acknowledged
+            a_removal_that_its_handler_undoes_is_not_acknowledged
+            a_row_that_its_handler_writes_as_it_was_is_stored;
             a_statement_that_was_given_up_leaves_no_lock
             a_crowd_of_the_application_is_no_trouble_of_the_store
         }

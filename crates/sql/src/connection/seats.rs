@@ -17,7 +17,7 @@ pub(super) struct Seats<C: Connector> {
     free: Arc<Semaphore>,
     idle: Mutex<Vec<Idle<C>>>,
     number: usize,
-    /// The number of operations that the database has answered.
+    /// The number of answers of the database, at most a few for each operation.
     served: AtomicU64,
     role: Role,
     connector: Arc<C>,
@@ -44,7 +44,7 @@ pub(super) struct Lease<C: Connector> {
 pub(super) struct Wait {
     /// The time until which the call waits.
     pub(super) until: Instant,
-    /// The number of seats that had been given back when the wait began. Code of the application may have waited for its
+    /// The number of answers that the database had given when the wait began. Code of the application may have waited for its
     /// turn almost as long as it may: the little time that is left for a seat says nothing of the database.
     served: u64,
 }
@@ -72,19 +72,16 @@ impl<C: Connector> Seats<C> {
     /// Waits for a seat until the wait is over.
     ///
     /// # Errors
-    /// [`Busy`](StorageErrorKind::Busy) if others were served since the wait began; otherwise it is the database that keeps
-    /// all waiting.
+    /// [`Busy`](StorageErrorKind::Busy) if others were served since the wait began; otherwise
+    /// [`Unavailable`](StorageErrorKind::Unavailable), because it is the database that keeps all waiting.
     pub(super) async fn take(self: &Arc<Self>, wait: Wait) -> Result<Lease<C>, SqlError> {
         let free = Arc::clone(&self.free).acquire_owned();
         let seat = timeout_at(wait.until, free)
             .await
             .map_err(|_| {
                 let advice = self.connector.acquire_timeout().1;
-                let kind = match self.served.load(Ordering::Relaxed) == wait.served {
-                    true => StorageErrorKind::Unavailable,
-                    false => StorageErrorKind::Busy,
-                };
-                SqlError::refused(kind, format!("every connection is in use; {advice}"))
+                let message = format!("every connection is in use; {advice}");
+                SqlError::refused(self.kind_of_delay(wait), message)
             })?
             .expect("the semaphore is never closed");
         let open = match self.usable().await? {
@@ -99,6 +96,14 @@ impl<C: Connector> Seats<C> {
             seat,
             home: Arc::clone(self),
         })
+    }
+
+    /// Returns the kind of trouble that made a call wait until its time was over.
+    pub(super) fn kind_of_delay(&self, wait: Wait) -> StorageErrorKind {
+        match self.served.load(Ordering::Relaxed) == wait.served {
+            true => StorageErrorKind::Unavailable,
+            false => StorageErrorKind::Busy,
+        }
     }
 
     /// Closes the connections that are not used now.
@@ -151,7 +156,14 @@ impl<C: Connector> Lease<C> {
         self.home.connector.check_committed(&mut self.open).await
     }
 
-    /// The database has given its last answer to the operation.
+    /// Notes that an error ended the operation, often one with which the database has answered.
+    pub(super) fn hear(&self, error: &SqlError) {
+        if error.is_after_an_answer::<C::Dialect>() {
+            self.was_served();
+        }
+    }
+
+    /// Notes that the database has answered.
     pub(super) fn was_served(&self) {
         self.home.served.fetch_add(1, Ordering::Relaxed);
     }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{ChangeKind, Payload, PersistenceId, SqlValue, Timestamp};
+use actix_persistence_storage_api::{
+    ChangeKind, CurrentState, Payload, PersistenceId, SqlValue, Timestamp,
+};
 
 use crate::checksum;
 use crate::{Dialect, Values};
@@ -70,6 +72,17 @@ impl StateRow {
             content,
             columns,
         }
+    }
+
+    /// Returns whether this is what was found in the row.
+    pub(super) fn is(&self, found: &CurrentState) -> bool {
+        let Content { payload, tags } = &self.content;
+        u64::try_from(self.revision) == Ok(found.revision)
+            && match (payload, &found.state) {
+                (Some(payload), Some(state)) => *payload == state.payload && *tags == state.tags,
+                (None, None) => true,
+                _ => false,
+            }
     }
 
     fn checksum(&self) -> i64 {

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    ChangeEvent, ChangeKind, PersistenceId, Revision, StateChange, StorageErrorKind,
+    ChangeEvent, ChangeKind, CurrentState, PersistenceId, Revision, StateChange, StorageErrorKind,
 };
 use sqlx::SqlStr;
 
@@ -22,6 +22,7 @@ use crate::{
 use super::change_events::{ChangeEvents, Told};
 use super::entities::Handler;
 use super::guilty::Guilty;
+use super::load::load;
 use super::state_row::StateRow;
 
 /// The stored revisions that a write may replace.
@@ -120,16 +121,13 @@ pub(super) async fn write_with_handler<D: Dialect>(
             let guilty = Guilty::default();
             journal.store(connection, vec![told], &guilty).await?;
         }
-        number::<D>(connection, &[change]).await?;
         // The handler may have done anything to the row since it was stored.
-        match &statements.numbering {
-            // It has just been found.
-            Some(numbering) if numbering.late.is_some() => {}
-            Some(numbering) => set_number::<D>(connection, numbering, &row.id, 0).await?,
-            None => {
-                let found = find_revision::<D>(connection, statements, &row.id).await?;
-                found.ok_or_else(gone_again)?;
-            }
+        check_stored::<D>(connection, statements, row).await?;
+        number::<D>(connection, &[change]).await?;
+        if let Some(numbering) = &statements.numbering
+            && numbering.late.is_none()
+        {
+            set_number::<D>(connection, numbering, &row.id, 0).await?;
         }
     }
     Ok(written)
@@ -200,6 +198,10 @@ pub(super) async fn remove<D: Dialect>(
     if let Some(handler) = handler.filter(|_| removed) {
         let change = StateChange::new(id, revision.unwrap_or_default(), ChangeKind::Removed);
         handler.run::<D>(connection, &change).await?;
+        let found = find_revision::<D>(connection, statements, id).await?;
+        if found.is_some() {
+            return Err(undone());
+        }
     }
     Ok(removed)
 }
@@ -355,6 +357,28 @@ async fn set_number<D: Dialect>(
         1 => Ok(()),
         _ => Err(gone_again()),
     }
+}
+
+/// Fails unless the row is still what was stored.
+async fn check_stored<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    statements: &StateStatements,
+    row: &StateRow,
+) -> Result<(), SqlError> {
+    match load::<D>(connection, statements.load.clone(), &row.id).await {
+        Ok(found) if row.is(&found) => Ok(()),
+        Ok(found) if found == CurrentState::NEVER_SEEN => Err(gone_again()),
+        Ok(_) => Err(undone()),
+        Err(error) if error.is_corrupt() => Err(undone()),
+        Err(error) => Err(error),
+    }
+}
+
+fn undone() -> SqlError {
+    SqlError::refused(
+        StorageErrorKind::Extension,
+        "the row of the state is no longer what the change made of it; see what the change handler does to it",
+    )
 }
 
 fn gone_again() -> SqlError {

@@ -7,8 +7,10 @@ use actix_persistence_sql_tests::Tables;
 use actix_persistence_sql_tests::states::extensions;
 use actix_persistence_sqlite::SqlitePlugin;
 use actix_persistence_storage_api::{
-    Origin, Payload, Plugin, Section, SessionWork, StateExtensions, StateUpdate, StorageErrorKind,
+    ChangeHandler, ExtensionError, Origin, Payload, Plugin, Section, Session, SessionWork,
+    StateChange, StateExtensions, StateUpdate, StorageErrorKind,
 };
+use async_trait::async_trait;
 use tokio::sync::Semaphore;
 
 use crate::place::{Place, id};
@@ -166,10 +168,70 @@ async fn settle() {
     }
 }
 
+/// Makes a row of a new state take seconds to insert.
+async fn slow_down(place: &Place) {
+    let many = "CREATE TABLE many (a INTEGER NOT NULL)";
+    place.run(many).await;
+    let fill = "INSERT INTO many WITH RECURSIVE n (a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n WHERE a < 700) SELECT a FROM n";
+    place.run(fill).await;
+    let slow = "CREATE TRIGGER slow AFTER INSERT ON durable_state BEGIN SELECT COUNT(*) FROM many a, many b, many c; END";
+    place.run(slow).await;
+}
+
+/// Does nothing.
+struct Idle;
+
+#[async_trait]
+impl ChangeHandler for Idle {
+    async fn process(
+        &self,
+        _session: &mut dyn Session,
+        _change: &StateChange<'_>,
+    ) -> Result<(), ExtensionError> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_hangs_is_not_blamed_on_the_handlers_in_line() {
+    let place = Place::new();
+    let mut extensions = StateExtensions::default();
+    extensions.entity_type("Test").change_handler = Some(Arc::new(Idle));
+    let states = SqlitePlugin::new().state_store(&place.section(), &extensions);
+    let states = states.unwrap();
+    states.initialize().await.unwrap();
+    slow_down(&place).await;
+    let upsert = |name: &str| {
+        let update = StateUpdate::new(id(name), 1, Payload::new(1, "m", "1"));
+        let states = Arc::clone(&states);
+        tokio::spawn(async move { states.upsert(update).await })
+    };
+    let hanging = upsert("hangs");
+    settle().await;
+    // The time of whoever is in line is over at once.
+    tokio::time::pause();
+    let error = upsert("waits").await.unwrap().unwrap_err();
+    tokio::time::resume();
+    assert_eq!(error.kind(), StorageErrorKind::Unavailable, "{error:?}");
+    assert!(error.is_not_stored(), "{error:?}");
+    hanging.await.unwrap().unwrap();
+}
+
 /// A transaction of the application gets its turn when little of its time is left, and a write that was in line before it
 /// has the one connection for longer than that.
 #[tokio::test]
 async fn time_in_a_queue_of_the_application_is_no_trouble_of_the_store() {
+    second_in_line_is_told_that_all_are_busy(None).await;
+}
+
+/// The database has ended the transaction of the first one by itself, so that there is nothing to roll back.
+#[tokio::test]
+async fn time_of_an_application_that_fails_is_no_trouble_of_the_store() {
+    let fails = "INSERT OR ROLLBACK INTO many VALUES (NULL)";
+    second_in_line_is_told_that_all_are_busy(Some(fails)).await;
+}
+
+async fn second_in_line_is_told_that_all_are_busy(first_ends_with: Option<&'static str>) {
     let place = Place::new();
     // A call waits for five seconds, the least there is.
     let section = place.section().with("busy-timeout", "1s");
@@ -178,23 +240,23 @@ async fn time_in_a_queue_of_the_application_is_no_trouble_of_the_store() {
     let states = plugin.state_store(&section, &StateExtensions::default());
     let states = states.unwrap();
     states.initialize().await.unwrap();
-    let many = "CREATE TABLE many AS WITH RECURSIVE n (a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n WHERE a < 700) SELECT a FROM n";
-    place.run(many).await;
-    let slow = "CREATE TRIGGER slow AFTER INSERT ON durable_state BEGIN SELECT COUNT(*) FROM many a, many b, many c; END";
-    place.run(slow).await;
+    slow_down(&place).await;
     let begun = Arc::new(Semaphore::new(0));
-    let transact = |held: Duration| {
+    let transact = |held: Duration, last: Option<&'static str>| {
         let (states, begun) = (Arc::clone(&states), Arc::clone(&begun));
-        let work = SessionWork::new(move |_| {
+        let work = SessionWork::new(move |session| {
             Box::pin(async move {
                 begun.add_permits(1);
                 tokio::time::sleep(held).await;
+                if let Some(last) = last {
+                    session.execute(last, []).await?;
+                }
                 Ok(())
             })
         });
         tokio::spawn(async move { states.sql().unwrap().transact(work).await })
     };
-    let first = transact(Duration::from_secs(4));
+    let first = transact(Duration::from_secs(4), first_ends_with);
     begun.acquire().await.unwrap().forget();
     let update = StateUpdate::new(id("slow"), 1, Payload::new(1, "m", "1"));
     let plain = tokio::spawn({
@@ -202,8 +264,9 @@ async fn time_in_a_queue_of_the_application_is_no_trouble_of_the_store() {
         async move { states.upsert(update).await }
     });
     settle().await;
-    let second = transact(Duration::ZERO);
-    first.await.unwrap().unwrap();
+    let second = transact(Duration::ZERO, None);
+    let first = first.await.unwrap();
+    assert_eq!(first.is_err(), first_ends_with.is_some(), "{first:?}");
     let error = second.await.unwrap().unwrap_err();
     assert_eq!(error.kind(), StorageErrorKind::Busy, "{error:?}");
     plain.await.unwrap().unwrap();

@@ -20,7 +20,8 @@ pub trait ChangeHandler: Send + Sync {
     ///   written the state and in the same transaction; for a hard delete only if that removed something.
     /// - **D-HANDLER-2**: The change and what the method did are stored together or not at all: after an error, a
     ///   panic, a time-out or a failed statement the store stores nothing, and refuses the change as
-    ///   [`Extension`](crate::StorageErrorKind::Extension) with the error as its source.
+    ///   [`Extension`](crate::StorageErrorKind::Extension) with the error as its source. A statement that failed because
+    ///   the database was out of reach, or because others held its rows for too long, keeps its own kind.
     /// - **D-HANDLER-3**: The store never calls the method for a change whose revision it refuses.
     /// - **D-HANDLER-4**: The store calls the method for one change of an id at a time.
     ///
