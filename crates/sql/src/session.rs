@@ -123,6 +123,8 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
     /// Fails if the transaction is no longer the one in which the savepoint was set.
     async fn check(&mut self, guard: Guard, then: &str, what: &str) -> Result<(), SqlError> {
         match guard.release::<D>(self.connection, then).await {
+            // It ended with the session, which is not the application's doing.
+            Err(error) if error.ends_connections::<D>() => Err(error),
             Err(error) if error.reported().is_some() => Err(self.ended(what, error)),
             result => result,
         }

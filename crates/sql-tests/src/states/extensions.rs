@@ -4,6 +4,7 @@ mod answers;
 mod columns;
 mod crowds;
 mod deadlocks;
+mod ended_sessions;
 mod mistakes;
 mod own_rows;
 mod patience;
@@ -30,6 +31,7 @@ pub use crowds::{
     a_crowd_of_the_application_is_no_trouble_of_the_store, slow_handlers_delay_no_other_writers,
 };
 pub use deadlocks::changes_whose_handlers_deadlock_are_each_counted_once;
+pub use ended_sessions::a_session_that_ends_under_a_handler_is_trouble_of_the_server;
 pub use mistakes::{
     a_handler_that_may_take_longer_than_others_wait_is_a_mistake,
     mistakes_in_extensions_name_what_is_wrong,
@@ -58,6 +60,7 @@ macro_rules! test_extensions {
         $crate::test_functions! { $tables; states::extensions;
             changes_whose_handlers_deadlock_are_each_counted_once
             a_handler_may_take_longer_than_any_statement
+            a_session_that_ends_under_a_handler_is_trouble_of_the_server
             a_handler_that_may_take_longer_than_others_wait_is_a_mistake;
         }
     };

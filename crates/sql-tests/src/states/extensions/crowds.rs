@@ -16,9 +16,9 @@ use crate::states::{revision_of, state, store};
 use crate::{OnServer, Tables};
 
 /// Says that it has begun, and ends when it is asked to.
-struct Held {
-    begun: Arc<Semaphore>,
-    may_end: Arc<Semaphore>,
+pub(super) struct Held {
+    pub(super) begun: Arc<Semaphore>,
+    pub(super) may_end: Arc<Semaphore>,
 }
 
 #[async_trait]
