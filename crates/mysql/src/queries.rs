@@ -179,7 +179,8 @@ FROM (SELECT o.partition_nr, o.newest,
            ORDER BY e.ordering DESC LIMIT 1) AS highest
       FROM {ordering_table} AS o) AS found
 WHERE found.highest > found.newest";
-/// The same of states: the newest of each entity type, found by the index, without which no query reads by numbers.
+/// The counters of states that are lower than the rows. For each partition the newest row of each entity type is found by
+/// the index, which every query by numbers needs. Returns: partition, the number to be reached.
 pub(crate) const STATES_AHEAD: &str = "\
 SELECT found.partition_nr, MAX(found.highest)
 FROM (SELECT d.partition_nr,

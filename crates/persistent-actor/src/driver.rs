@@ -267,7 +267,7 @@ where
 /// The reason why there is no further incarnation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
-    /// The last incarnation stopped as it wanted, or because it has no address any more.
+    /// The last incarnation stopped by its own wish, or because no address of the actor is left.
     Stopped,
     /// The last incarnation failed.
     Failed,

@@ -125,7 +125,7 @@ impl Default for ServerOptions {
 }
 
 impl ServerOptions {
-    /// Returns the defaults, for one database.
+    /// Returns the default options for the database of this URL.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: Some(url.into()),

@@ -9,7 +9,7 @@ use crate::error::ServerError;
 
 const EXTENSIONS: &str = "subjectAltName=DNS:localhost\nbasicConstraints=CA:FALSE\n";
 
-/// Files in the folder of a server; the certificate is for the name `localhost` and no other.
+/// The files with which a server encrypts. Its certificate is valid for the name `localhost` and no other.
 #[derive(Clone, Debug)]
 pub(crate) struct Certificate {
     /// The authority that clients have to trust.

@@ -15,7 +15,8 @@ use crate::{PersistentActor, PersistentContext};
 /// The number of items of a stream that always has another one, after which others have their turn; as in actix.
 const TURNS_PER_POLL: usize = 16;
 
-/// Runs code for every item of a stream, and none while the actor waits for what it did for the one before.
+/// Runs code for the items of a stream, one after the other: an item waits until the actor has persisted what the code
+/// for the one before asked for.
 ///
 /// The intervals and streams of actix do not always look whether their actor waits, so that late ticks, or the first
 /// item of a stream, would run in the middle of persisting.

@@ -12,7 +12,7 @@ use crate::UnfinishedWork;
 #[derive(Debug)]
 pub(crate) struct DrainSignal {
     urgency: AtomicU8,
-    /// The task of the actor.
+    /// Wakes the task of the actor.
     waker: AtomicWaker,
     left: Mutex<Option<Left>>,
 }

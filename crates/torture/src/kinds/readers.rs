@@ -54,7 +54,7 @@ const LONGEST_LOCK: Duration = Duration::from_millis(100);
 const LONGEST_ABSENCE: Duration = Duration::from_millis(500);
 /// Readers have this long to catch up; more than a server needs that was killed.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The numbers of states that mark the end of a phase.
+/// The states that mark the end of a phase have the numbers from this one times the phase.
 const MARKS: u32 = 1_000_000;
 
 fn run(run: &Run) -> anyhow::Result<()> {
@@ -343,7 +343,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// A process that ends well has seen the last change by each of its readers.
+    /// Reports a violation for each reader that has ended without the last change of its phase.
     fn check_marks(&self, slots: &[Slot]) {
         for Slot {
             reading, marked, ..

@@ -134,7 +134,7 @@ impl Home {
         Self::OfThisSystem(Arbiter::new())
     }
 
-    /// An actix system of its own, in a thread of its own.
+    /// Starts an actix system of its own in a thread of its own.
     fn of_another() -> anyhow::Result<Self> {
         let (sender, started) = std::sync::mpsc::sync_channel(1);
         let thread = thread::spawn(move || {

@@ -39,7 +39,8 @@ const AFTERMATH: Duration = Duration::from_millis(15);
 pub(crate) struct Plan {
     /// True if it ends by a signal, and false if by a call.
     pub(crate) by_signal: bool,
-    /// A place in the code of actors and handlers, and how often it is reached before; besides when the driver says so.
+    /// The place in the code of actors and handlers where the stop begins, and the number of times that it is passed
+    /// before that. The stop begins earlier if the driver says so first.
     pub(crate) place: Option<(String, u32)>,
     pub(crate) deadline: Duration,
     /// The deadline of another task that stops everything at the same time.

@@ -157,7 +157,7 @@ impl Writing {
     }
 }
 
-/// Opens the stores of an assignment; `recoveries` actors recover at once, if that is not left to the default.
+/// Opens the stores of an assignment. At most `recoveries` actors recover at once; `None` leaves that to the default.
 pub(super) async fn opened(
     assignment: &Assignment,
     recoveries: Option<u32>,
