@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bug::Bug;
 use crate::progress::seconds;
+use crate::workspace;
 
 /// The results that the page about reliability shows.
 pub(crate) const RESULTS: &str = "docs/reliability/planted.json";
@@ -27,7 +28,9 @@ pub(super) struct Outcome {
 }
 
 /// Enters an outcome into a file of results, which keeps the order of the lists; what is no bug any more goes.
-pub(super) fn enter(file: &Path, bugs: &[Bug], outcome: Outcome) -> anyhow::Result<()> {
+pub(super) fn enter(file: &Path, bugs: &[Bug], mut outcome: Outcome) -> anyhow::Result<()> {
+    let says = outcome.says.take();
+    outcome.says = says.map(|says| below(&workspace::root(), &says));
     let mut results = match fs::read(file) {
         Ok(text) => read(&text).with_context(|| file.display().to_string())?,
         Err(_) => Vec::new(),
@@ -40,6 +43,11 @@ pub(super) fn enter(file: &Path, bugs: &[Bug], outcome: Outcome) -> anyhow::Resu
     let mut text = serde_json::to_vec_pretty(&results)?;
     text.push(b'\n');
     Ok(fs::write(file, text)?)
+}
+
+/// Returns the text with the paths below this folder made relative to it: the results stand in the repository.
+fn below(root: &Path, text: &str) -> String {
+    text.replace(&format!("{}/", root.display()), "")
 }
 
 fn read(text: &[u8]) -> serde_json::Result<Vec<Outcome>> {
@@ -87,6 +95,13 @@ mod tests {
             seconds,
             says: None,
         }
+    }
+
+    #[test]
+    fn what_is_said_of_a_bug_names_no_folder_of_a_machine() {
+        let says = "/a/b/target/log is short, /a/c is not";
+        let expected = "target/log is short, /a/c is not";
+        assert_eq!(below(Path::new("/a/b"), says), expected);
     }
 
     #[test]
