@@ -140,26 +140,18 @@ impl SqlError {
         }
     }
 
+    fn is_refused_as(&self, expected: StorageErrorKind) -> bool {
+        matches!(self, SqlError::Refused { kind, .. } if *kind == expected)
+    }
+
     /// Returns whether the tables are not those of this version.
     pub(crate) fn is_mismatch(&self) -> bool {
-        matches!(
-            self,
-            SqlError::Refused {
-                kind: StorageErrorKind::SchemaMismatch,
-                ..
-            }
-        )
+        self.is_refused_as(StorageErrorKind::SchemaMismatch)
     }
 
     /// Returns whether stored data contradicts itself.
     pub(crate) fn is_corrupt(&self) -> bool {
-        matches!(
-            self,
-            SqlError::Refused {
-                kind: StorageErrorKind::Corrupt,
-                ..
-            }
-        )
+        self.is_refused_as(StorageErrorKind::Corrupt)
     }
 
     /// Returns whether the database refuses every login, or every write.

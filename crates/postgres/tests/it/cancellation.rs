@@ -1,16 +1,14 @@
 //! Calls whose futures are dropped at any poll.
 
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_postgres::PostgresStateStore;
+use actix_persistence_sql_tests::states::extensions::with_idle_handler;
 use actix_persistence_storage_api::{
-    ChangeHandler, ExtensionError, Journal, Payload, PersistenceId, Session, SnapshotCriteria,
-    SnapshotMetadata, SnapshotStore, StateChange, StateExtensions, StateStore, StateUpdate,
-    Timestamp, WriterId,
+    Journal, Payload, PersistenceId, SnapshotCriteria, SnapshotMetadata, SnapshotStore,
+    StateExtensions, StateStore, StateUpdate, Timestamp, WriterId,
 };
-use async_trait::async_trait;
 use sqlx::PgConnection;
 use tokio::time::timeout;
 
@@ -134,20 +132,6 @@ async fn a_later_state_stays_beside_a_removal_whose_caller_is_gone() {
     assert_eq!(found, if stored.is_ok() { 2 } else { 0 }, "{stored:?}");
 }
 
-/// Does nothing, but a change with a handler goes another way.
-struct Idle;
-
-#[async_trait]
-impl ChangeHandler for Idle {
-    async fn process(
-        &self,
-        _session: &mut dyn Session,
-        _change: &StateChange<'_>,
-    ) -> Result<(), ExtensionError> {
-        Ok(())
-    }
-}
-
 /// Nothing else keeps an older state from coming last if any revision may replace any.
 #[tokio::test]
 async fn a_later_state_stays_beside_a_change_whose_caller_is_gone() {
@@ -155,10 +139,10 @@ async fn a_later_state_stays_beside_a_change_whose_caller_is_gone() {
         let place = Place::new().await;
         let options = place.options();
         let options = options.with_store(|store| store.with_assert_single_writer(false));
-        let mut extensions = StateExtensions::default();
-        if has_handler {
-            extensions.entity_type("Test").change_handler = Some(Arc::new(Idle));
-        }
+        let extensions = match has_handler {
+            true => with_idle_handler(),
+            false => StateExtensions::default(),
+        };
         let states = PostgresStateStore::with_extensions(options, &extensions).unwrap();
         states.initialize().await.unwrap();
         let a = id("a");

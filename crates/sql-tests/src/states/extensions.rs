@@ -89,6 +89,11 @@ fn with_handler(handler: impl ChangeHandler + 'static) -> StateExtensions {
     extensions
 }
 
+/// Returns extensions with a handler that does nothing: a change with a handler goes another way.
+pub fn with_idle_handler() -> StateExtensions {
+    with_handler(own_rows::Statements(&[]))
+}
+
 /// A column whose value a test sets before each change.
 #[derive(Clone)]
 struct NextValue {

@@ -7,10 +7,8 @@ use actix_persistence_sql_tests::Tables;
 use actix_persistence_sql_tests::states::extensions;
 use actix_persistence_sqlite::SqlitePlugin;
 use actix_persistence_storage_api::{
-    ChangeHandler, ExtensionError, Origin, Payload, Plugin, Section, Session, SessionWork,
-    StateChange, StateExtensions, StateUpdate, StorageErrorKind,
+    Origin, Payload, Plugin, Section, SessionWork, StateExtensions, StateUpdate, StorageErrorKind,
 };
-use async_trait::async_trait;
 use tokio::sync::Semaphore;
 
 use crate::place::{Place, id};
@@ -178,25 +176,10 @@ async fn slow_down(place: &Place) {
     place.run(slow).await;
 }
 
-/// Does nothing.
-struct Idle;
-
-#[async_trait]
-impl ChangeHandler for Idle {
-    async fn process(
-        &self,
-        _session: &mut dyn Session,
-        _change: &StateChange<'_>,
-    ) -> Result<(), ExtensionError> {
-        Ok(())
-    }
-}
-
 #[tokio::test]
 async fn a_database_that_hangs_is_not_blamed_on_the_handlers_in_line() {
     let place = Place::new();
-    let mut extensions = StateExtensions::default();
-    extensions.entity_type("Test").change_handler = Some(Arc::new(Idle));
+    let extensions = extensions::with_idle_handler();
     let states = SqlitePlugin::new().state_store(&place.section(), &extensions);
     let states = states.unwrap();
     states.initialize().await.unwrap();

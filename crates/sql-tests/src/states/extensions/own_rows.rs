@@ -13,7 +13,7 @@ use crate::Tables;
 use crate::states::{id, revision_of, state, store};
 
 /// Runs statements, and succeeds if they do.
-struct Statements(&'static [&'static str]);
+pub(super) struct Statements(pub(super) &'static [&'static str]);
 
 #[async_trait]
 impl ChangeHandler for Statements {
