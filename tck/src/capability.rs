@@ -8,7 +8,7 @@ pub(crate) enum Capability {
     AtomicBatches,
     Metadata,
     Tags,
-    Reset,
+    Purge,
     Queries,
     SqlSession,
 }
@@ -20,7 +20,7 @@ impl Capability {
             Capability::AtomicBatches => "atomic_batches",
             Capability::Metadata => "metadata",
             Capability::Tags => "tags",
-            Capability::Reset => "reset",
+            Capability::Purge => "purge",
             Capability::Queries => "queries",
             Capability::SqlSession => "sql_session",
         }

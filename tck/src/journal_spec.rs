@@ -17,10 +17,10 @@ mod identity;
 mod initialize;
 mod outcomes;
 mod page;
+mod purge;
 mod race;
 mod recover;
 mod replay;
-mod reset;
 mod size;
 mod take_over;
 mod take_over_at_once;
@@ -40,7 +40,7 @@ pub(crate) const SPEC: Spec<dyn Journal> = Spec {
         highest::CASES,
         delete::CASES,
         delete_and_replay::CASES,
-        reset::CASES,
+        purge::CASES,
         conflict::CASES,
         outcomes::CASES,
         fence::CASES,

@@ -90,7 +90,7 @@ impl UnderTest for dyn Journal {
             Capability::AtomicBatches => declared.atomic_batches,
             Capability::Metadata => declared.metadata,
             Capability::Tags => declared.tags,
-            Capability::Reset => declared.reset,
+            Capability::Purge => declared.purge,
             Capability::Queries | Capability::SqlSession => false,
         }
     }
@@ -107,7 +107,7 @@ impl UnderTest for dyn SnapshotStore {
             Capability::Metadata => self.capabilities().metadata,
             Capability::AtomicBatches
             | Capability::Tags
-            | Capability::Reset
+            | Capability::Purge
             | Capability::Queries
             | Capability::SqlSession => false,
         }
@@ -125,7 +125,7 @@ impl UnderTest for dyn StateStore {
             Capability::Tags => self.capabilities().tags,
             Capability::Queries => self.queries().is_some(),
             Capability::SqlSession => self.capabilities().sql_session,
-            Capability::AtomicBatches | Capability::Metadata | Capability::Reset => false,
+            Capability::AtomicBatches | Capability::Metadata | Capability::Purge => false,
         }
     }
 }

@@ -5,7 +5,7 @@ use actix_persistence_persistent_actor::{LiveIds, ReservedId};
 use actix_persistence_snapshot_actor::SnapshotHandle;
 use actix_persistence_state_actor::StateHandle;
 use actix_persistence_storage_api::{
-    PersistenceId, ResetProgress, SequenceNr, SnapshotCriteria, Timestamp,
+    PersistenceId, PurgeProgress, SequenceNr, SnapshotCriteria, Timestamp,
 };
 
 use crate::stream_end::last_before;
@@ -125,7 +125,7 @@ impl Cleanup {
     /// Deletes every event of an id; its snapshots stay.
     ///
     /// With [`Numbers::Reset`] events are removed in parts; until the last one the highest number is kept. Where the
-    /// journal cannot reset numbers, nothing is done.
+    /// journal cannot purge an id, nothing is done.
     ///
     /// # Errors
     /// [`CleanupError`].
@@ -310,7 +310,7 @@ async fn delete_all_events(
             let all = SequenceNr::MAX;
             journal.delete_messages_to(id.clone(), all).await?;
         }
-        Numbers::Reset => while journal.reset(id.clone()).await? == ResetProgress::Unfinished {},
+        Numbers::Reset => while journal.purge(id.clone()).await? == PurgeProgress::Unfinished {},
     }
     Ok(())
 }

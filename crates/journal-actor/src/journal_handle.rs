@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    EventDeletion, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId, Recovered,
-    ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError, StorageErrorKind, StreamHead,
-    WriterId,
+    EventDeletion, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
+    PurgeProgress, Recovered, ReplayPage, ReplayRange, SequenceNr, StorageError, StorageErrorKind,
+    StreamHead, WriterId,
 };
 use actix_persistence_store_actor::{
     Ask, Caller, Front, Outstanding, RecoveryPermit, RecoveryPermits, Refusal, Refuse, Reply, Slot,
@@ -196,15 +196,15 @@ impl JournalHandle {
 
     /// Deletes all events of an id, after which its numbers start again at 1.
     ///
-    /// A call does a part of the work: repeat it until it answers [`ResetProgress::Done`]. It has its turn among the
+    /// A call does a part of the work: repeat it until it answers [`PurgeProgress::Done`]. It has its turn among the
     /// writes of the id.
-    pub fn reset(
+    pub fn purge(
         &self,
         persistence_id: PersistenceId,
-    ) -> Reply<Result<ResetProgress, StorageError>> {
+    ) -> Reply<Result<PurgeProgress, StorageError>> {
         let limit = self.settings().write_timeout;
-        let operation = Operation::Reset;
-        let call = |journal: Arc<dyn Journal>, id| async move { journal.reset(&id).await };
+        let operation = Operation::Purge;
+        let call = |journal: Arc<dyn Journal>, id| async move { journal.purge(&id).await };
         self.ask(operation, persistence_id, limit, in_the_lane, call)
     }
 

@@ -5,9 +5,9 @@ use std::io;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, PersistenceId, Recovered,
-    RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError, StreamHead,
-    WriteOutcome, WriterId,
+    AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, PersistenceId,
+    PurgeProgress, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError,
+    StreamHead, WriteOutcome, WriterId,
 };
 use actix_persistence_store_actor::{StoreThread, deadline_after};
 use async_trait::async_trait;
@@ -165,8 +165,8 @@ impl Journal for JournalProxy {
             .await
     }
 
-    async fn reset(&self, persistence_id: &PersistenceId) -> Result<ResetProgress, StorageError> {
-        self.handle.reset(persistence_id.clone()).await
+    async fn purge(&self, persistence_id: &PersistenceId) -> Result<PurgeProgress, StorageError> {
+        self.handle.purge(persistence_id.clone()).await
     }
 
     /// Asks the store itself, past the actor, which answers for itself while its breakers are open.

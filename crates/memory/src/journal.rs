@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use actix_persistence_storage_api::{
     AtomicWrite, Durability, Epoch, EventDeletion, EventRecord, Fence, Journal,
-    JournalCapabilities, PageLimit, PersistenceId, Recovered, ReplayPage, ReplayRange,
-    ResetProgress, SequenceConflict, SequenceNr, StorageError, StreamHead, WriteOutcome, WriterId,
+    JournalCapabilities, PageLimit, PersistenceId, PurgeProgress, Recovered, ReplayPage,
+    ReplayRange, SequenceConflict, SequenceNr, StorageError, StreamHead, WriteOutcome, WriterId,
     WriterPosition,
 };
 use async_trait::async_trait;
@@ -170,14 +170,14 @@ impl Journal for MemoryJournal {
         Ok(())
     }
 
-    async fn reset(&self, persistence_id: &PersistenceId) -> Result<ResetProgress, StorageError> {
+    async fn purge(&self, persistence_id: &PersistenceId) -> Result<PurgeProgress, StorageError> {
         if let Some(stream) = self.lock().get_mut(persistence_id) {
             *stream = Stream {
                 epoch: stream.epoch + 1,
                 ..Stream::default()
             };
         }
-        Ok(ResetProgress::Done)
+        Ok(PurgeProgress::Done)
     }
 
     fn capabilities(&self) -> JournalCapabilities {
@@ -185,7 +185,7 @@ impl Journal for MemoryJournal {
             .with_atomic_batches()
             .with_metadata()
             .with_tags()
-            .with_reset()
+            .with_purge()
             .with_durability(Some(Durability::None))
     }
 }

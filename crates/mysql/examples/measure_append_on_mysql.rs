@@ -198,7 +198,7 @@ async fn make_tables(connection: &mut MySqlConnection, variant: Variant, ids: us
         ("tag_table", "event_tag"),
         ("tag_index", "tagged"),
         ("metadata_table", "journal_metadata"),
-        ("unpurged_index", "unpurged"),
+        ("unswept_index", "unswept"),
         ("ordering_table", "event_journal_ordering"),
         ("payload_type", "LONGBLOB NOT NULL"),
     ];
@@ -230,7 +230,7 @@ async fn make_tables(connection: &mut MySqlConnection, variant: Variant, ids: us
     for rows in rows.chunks(1_000) {
         let rows = rows.join(", ");
         let sql = format!(
-            "INSERT INTO journal_metadata (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid) \
+            "INSERT INTO journal_metadata (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid) \
              VALUES {rows}"
         );
         execute(connection, sql).await;
@@ -330,7 +330,7 @@ async fn fence(connection: &mut MySqlConnection, variant: Variant, rows: &[(Pers
             rows.iter()
                 .for_each(|(id, number)| add(id, &[*number, number - 1, 1]));
             let sql = format!(
-                "INSERT INTO journal_metadata (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid) \
+                "INSERT INTO journal_metadata (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid) \
                  VALUES {} ON DUPLICATE KEY UPDATE highest = IF(epoch = VALUES(epoch) AND highest = VALUES(deleted_to), \
                  VALUES(highest), highest)",
                 many("(?, ?, ?, 0, ?, '')", ", ")

@@ -44,13 +44,13 @@ CREATE TABLE IF NOT EXISTS {metadata_table} (
     persistence_id VARBINARY(255) NOT NULL PRIMARY KEY,
     highest        BIGINT         NOT NULL, -- the number of the newest event ever stored
     deleted_to     BIGINT         NOT NULL, -- no event up to here is shown
-    purged_to      BIGINT         NOT NULL, -- no row up to here is left
+    swept_to      BIGINT         NOT NULL, -- no row up to here is left
     epoch          BIGINT         NOT NULL,
     writer_uuid    BINARY(16)     NOT NULL, -- of that epoch
-    unpurged       TINYINT        GENERATED ALWAYS AS (CASE WHEN purged_to < deleted_to THEN 1 END) STORED,
-    KEY {unpurged_index} (unpurged, persistence_id),
+    unswept       TINYINT        GENERATED ALWAYS AS (CASE WHEN swept_to < deleted_to THEN 1 END) STORED,
+    KEY {unswept_index} (unswept, persistence_id),
     CHECK (deleted_to <= highest),
-    CHECK (purged_to <= deleted_to)
+    CHECK (swept_to <= deleted_to)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
 -- How far each partition is numbered. A transaction raises the row just before it stores events and holds it until its

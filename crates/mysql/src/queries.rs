@@ -140,8 +140,8 @@ pub(crate) const TRY_JOURNAL: &[&str] = &[
      FROM {event_table} WHERE 1 = 0",
     "INSERT INTO {tag_table} (persistence_id, sequence_nr, tag, slice, ordering)
      SELECT persistence_id, sequence_nr, tag, slice, ordering FROM {tag_table} WHERE 1 = 0",
-    "INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
-     SELECT persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid FROM {metadata_table} WHERE 1 = 0",
+    "INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
+     SELECT persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid FROM {metadata_table} WHERE 1 = 0",
     "UPDATE {metadata_table} SET highest = highest WHERE 1 = 0",
     "UPDATE {ordering_table} SET newest = newest WHERE 1 = 0",
     "DELETE FROM {event_table} WHERE 1 = 0",

@@ -182,7 +182,7 @@ async fn make_tables(variant: Variant, owner: &mut PgConnection) {
         ("{metadata_table}", "measured.metadata"),
         ("{event_index}", "event_ordering"),
         ("{tag_index}", "tag_ordering"),
-        ("{unpurged_index}", "unpurged"),
+        ("{unswept_index}", "unswept"),
         ("{payload_type}", "bytea"),
     ] {
         tables = tables.replace(key, name);

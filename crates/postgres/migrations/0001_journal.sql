@@ -44,7 +44,7 @@ CREATE TABLE {metadata_table} (
     persistence_id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     highest        BIGINT           NOT NULL,
     deleted_to     BIGINT           NOT NULL CHECK (deleted_to <= highest),   -- no event up to here is shown
-    purged_to      BIGINT           NOT NULL CHECK (purged_to <= deleted_to), -- no row up to here is left
+    swept_to      BIGINT           NOT NULL CHECK (swept_to <= deleted_to), -- no row up to here is left
     epoch          BIGINT           NOT NULL,
     writer_uuid    BYTEA            NOT NULL                                  -- of that epoch, 16 bytes
 ) WITH (fillfactor = 50);
@@ -55,4 +55,4 @@ CREATE TABLE {removed_table} (
     ordering BIGINT NOT NULL PRIMARY KEY
 );
 
-CREATE INDEX {unpurged_index} ON {metadata_table} (persistence_id) WHERE purged_to < deleted_to;
+CREATE INDEX {unswept_index} ON {metadata_table} (persistence_id) WHERE swept_to < deleted_to;

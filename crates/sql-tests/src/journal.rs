@@ -68,8 +68,8 @@ macro_rules! test_deletes {
     (server $tables:expr) => {
         $crate::test_deletes!($tables);
         $crate::test_functions! { $tables; journal::deletes;
-            a_delete_that_waits_for_a_reset_elsewhere_brings_no_numbers_back
-            a_take_over_that_waits_for_a_reset_elsewhere_brings_no_numbers_back;
+            a_delete_that_waits_for_a_purge_elsewhere_brings_no_numbers_back
+            a_take_over_that_waits_for_a_purge_elsewhere_brings_no_numbers_back;
         }
     };
     ($tables:expr) => {

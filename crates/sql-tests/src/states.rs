@@ -26,7 +26,7 @@ pub use any_revision::without_assert_single_writer_any_revision_replaces_any;
 pub use change_events::{
     an_event_that_is_too_large_stores_nothing, an_id_of_the_other_kind_is_refused,
     changes_leave_their_events, changes_without_events_leave_the_journal_alone,
-    states_and_their_events_start_again_after_resets,
+    states_and_their_events_start_again_after_purges,
 };
 pub use commit_order::a_reader_gets_every_last_state_while_transactions_end_in_any_order;
 pub use contention::many_writers_store_each_revision_once;
@@ -111,7 +111,7 @@ macro_rules! test_states {
             changes_without_events_leave_the_journal_alone
             an_id_of_the_other_kind_is_refused
             an_event_that_is_too_large_stores_nothing
-            states_and_their_events_start_again_after_resets
+            states_and_their_events_start_again_after_purges
             a_reader_gets_every_last_state_while_transactions_end_in_any_order
             readers_miss_no_new_state_of_one_sequence
             readers_miss_no_new_state_of_any_sequence

@@ -1,7 +1,7 @@
 //! The journal of every SQL database.
 
 mod delete;
-mod purger;
+mod sweeper;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::{
     AtomicWrite, Effect, EventDeletion, EventRecord, Journal, JournalCapabilities, Operation,
-    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, ResetProgress,
+    PageLimit, PersistenceId, PurgeProgress, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
     Roles, SequenceNr, StorageError, StorageErrorKind, StreamHead, WriteOutcome, WriterId,
     WriterPosition,
 };
@@ -28,7 +28,7 @@ use crate::{
 };
 
 use delete::Chunk;
-use purger::Purger;
+use sweeper::Sweeper;
 
 /// The most payload bytes of deleted rows that one transaction removes, so that it takes a small part of the time that a
 /// statement may take.
@@ -42,7 +42,7 @@ pub struct SqlJournal<D: Dialect> {
     statements: Arc<JournalStatements>,
     queries: Arc<D::JournalQueries>,
     schema: Arc<StoreSchema<D>>,
-    purger: Purger<D>,
+    sweeper: Sweeper<D>,
     turns: Turns,
     options: D::Options,
 }
@@ -74,13 +74,13 @@ impl<D: Dialect> SqlJournal<D> {
             rows: store.delete_chunk_events as u64,
             bytes: CHUNK_BYTES,
         };
-        let purger = Purger::new(Arc::downgrade(&connections), Arc::clone(&statements), chunk);
+        let sweeper = Sweeper::new(Arc::downgrade(&connections), Arc::clone(&statements), chunk);
         Ok(Self {
             connections,
             statements,
             queries,
             schema,
-            purger,
+            sweeper,
             turns: Turns::new(),
             options,
         })
@@ -213,7 +213,7 @@ pub(crate) fn journal_names<D: Dialect>(options: &D::Options) -> Result<SqlNames
     let [events, tags, metadata] = options.store().journal_tables()?;
     Ok(D::names(options)?
         .plain("tag_index", &tags.index("ordering"))
-        .plain("unpurged_index", &metadata.index("unpurged"))
+        .plain("unswept_index", &metadata.index("unswept"))
         .table("event_table", &events)
         .table("tag_table", &tags)
         .table("metadata_table", &metadata))
@@ -235,7 +235,7 @@ impl<D: Dialect> Journal for SqlJournal<D> {
                 .await?;
         }
         // Removes rows that an earlier process deleted but did not live to remove. No call has to wait for that.
-        self.purger.start();
+        self.sweeper.start();
         Ok(())
     }
 
@@ -375,50 +375,50 @@ impl<D: Dialect> Journal for SqlJournal<D> {
             }
             hidden => hidden?,
         }
-        self.purger.start();
+        self.sweeper.start();
         Ok(())
     }
 
-    async fn reset(&self, persistence_id: &PersistenceId) -> Result<ResetProgress, StorageError> {
+    async fn purge(&self, persistence_id: &PersistenceId) -> Result<PurgeProgress, StorageError> {
         let statements = Arc::clone(&self.statements);
-        let chunk = self.purger.chunk();
+        let chunk = self.sweeper.chunk();
         // One that its caller has given up must not end after a later one, and remove what was stored since.
         let turn = self.turns.take([persistence_id].into_iter()).await;
         let progress = self
             .connections
             .transaction(
-                Operation::Reset,
+                Operation::Purge,
                 persistence_id.clone(),
                 move |connection, id| {
                     let _ = &turn;
                     let statements = Arc::clone(&statements);
                     Box::pin(async move {
-                        delete::reset::<D>(connection, &statements, &id, chunk).await
+                        delete::purge::<D>(connection, &statements, &id, chunk).await
                     })
                 },
             )
             .await;
         match progress {
             // The database needs too long for so many rows: the next call removes fewer.
-            Err(error) if self.purger.takes_less_after(&error, chunk) => {
+            Err(error) if self.sweeper.takes_less_after(&error, chunk) => {
                 let everything = EventDeletion::up_to(SequenceNr::MAX);
-                self.hide(Operation::Reset, persistence_id, everything)
+                self.hide(Operation::Purge, persistence_id, everything)
                     .await?;
-                Ok(ResetProgress::Unfinished)
+                Ok(PurgeProgress::Unfinished)
             }
             progress => progress.map_err(|error| error.with_persistence_id(persistence_id.clone())),
         }
     }
 
     async fn close(&self) {
-        self.purger.pause();
+        self.sweeper.pause();
         self.connections.close().await;
     }
 
     fn capabilities(&self) -> JournalCapabilities {
         let store = self.options.store();
         JournalCapabilities::default()
-            .with_reset()
+            .with_purge()
             .with_atomic_batches()
             .with_metadata()
             .with_tags()

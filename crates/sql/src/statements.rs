@@ -19,22 +19,22 @@ pub struct JournalStatements {
     /// Raises what is deleted to the lower one of a number and the highest, never lowers it, and makes sure that the
     /// highest number outlives its event. Values: number, id. Does nothing for an id never seen.
     pub raise_deleted_to: SqlStr,
-    /// Selects the deleted range of one id, which is locked. Values: id. Rows: id, deleted_to, purged_to; no row for an
+    /// Selects the deleted range of one id, which is locked. Values: id. Rows: id, deleted_to, swept_to; no row for an
     /// id never seen.
-    pub unpurged: SqlStr,
+    pub unswept: SqlStr,
     /// Selects the deleted range of some id with deleted rows that are still there. Rows: the same columns.
-    pub next_unpurged: SqlStr,
+    pub next_unswept: SqlStr,
     /// The sizes of the events of an id after one number, up to another. Values: id, both numbers. Returns: number,
     /// bytes of the payload and of that of the metadata; in the order of the numbers.
     pub sizes: SqlStr,
     /// Removes the tags of the same events. Values: the same.
-    pub purge_tags: SqlStr,
+    pub sweep_tags: SqlStr,
     /// Removes the same events. Values: the same.
-    pub purge_events: SqlStr,
+    pub sweep_events: SqlStr,
     /// Notes that the rows of an id are removed up to a number, just before they are. Values: number, id.
-    pub set_purged_to: SqlStr,
+    pub set_swept_to: SqlStr,
     /// Lets the numbers of an id start again and raises its epoch, if it has one and no row is left. Values: id.
-    pub reset_numbers: SqlStr,
+    pub restart_numbers: SqlStr,
 }
 
 /// The statements of a table of states.

@@ -196,7 +196,7 @@ async fn make_tables(variant: Variant, connection: &mut SqliteConnection, load: 
         .replace("{tag_table}", "tags")
         .replace("{tag_index}", "tag_index")
         .replace("{metadata_table}", "metadata")
-        .replace("{unpurged_index}", "unpurged_index");
+        .replace("{unswept_index}", "unswept_index");
     let tables = match variant {
         Variant::OwnRows => tables.replace("PRIMARY KEY AUTOINCREMENT", "PRIMARY KEY"),
         _ => tables,

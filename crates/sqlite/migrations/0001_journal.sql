@@ -37,10 +37,10 @@ CREATE TABLE {metadata_table} (
     persistence_id TEXT    NOT NULL PRIMARY KEY,
     highest        INTEGER NOT NULL,                                -- as of the last take-over or delete
     deleted_to     INTEGER NOT NULL CHECK (deleted_to <= highest),  -- no event up to here is shown
-    purged_to      INTEGER NOT NULL CHECK (purged_to <= deleted_to), -- no row up to here is left
-    purged_ordering INTEGER NOT NULL DEFAULT 0, -- the highest `ordering` of the rows that were removed
+    swept_to      INTEGER NOT NULL CHECK (swept_to <= deleted_to), -- no row up to here is left
+    swept_ordering INTEGER NOT NULL DEFAULT 0, -- the highest `ordering` of the rows that were removed
     epoch          INTEGER NOT NULL,
     writer_uuid    BLOB    NOT NULL                                 -- of that epoch, 16 bytes
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX {unpurged_index} ON {metadata_table} (persistence_id) WHERE purged_to < deleted_to;
+CREATE INDEX {unswept_index} ON {metadata_table} (persistence_id) WHERE swept_to < deleted_to;

@@ -28,8 +28,8 @@ pub struct JournalCapabilities {
     pub metadata: bool,
     /// True if the journal keeps [`EventRecord::tags`](crate::EventRecord::tags).
     pub tags: bool,
-    /// True if the journal can [`reset`](crate::Journal::reset) the numbers of an id.
-    pub reset: bool,
+    /// True if the journal can [`purge`](crate::Journal::purge) an id.
+    pub purge: bool,
     /// The number of writing calls that may run at the same time, at least 1; 1 for a single-writer store.
     pub lanes: usize,
     /// The largest number of events in one call of `write_messages`; a single larger atomic write still comes, alone.
@@ -48,7 +48,7 @@ impl Default for JournalCapabilities {
             atomic_batches: false,
             metadata: false,
             tags: false,
-            reset: false,
+            purge: false,
             lanes: 1,
             max_group_events: 1_000,
             max_group_bytes: 8 * 1024 * 1024,
@@ -80,10 +80,10 @@ impl JournalCapabilities {
         self
     }
 
-    /// Declares that numbers can be reset.
+    /// Declares that the journal can purge an id.
     #[must_use]
-    pub fn with_reset(mut self) -> Self {
-        self.reset = true;
+    pub fn with_purge(mut self) -> Self {
+        self.purge = true;
         self
     }
 

@@ -3,9 +3,9 @@
 mod atomic_write;
 mod event_record;
 mod outcome;
+mod purge_progress;
 mod recovery;
 mod replay;
-mod reset_progress;
 
 use std::any::Any;
 
@@ -14,9 +14,9 @@ use async_trait::async_trait;
 pub use atomic_write::{AtomicWrite, InvalidAtomicWrite};
 pub use event_record::EventRecord;
 pub use outcome::WriteOutcome;
+pub use purge_progress::PurgeProgress;
 pub use recovery::{EventDeletion, Fence, Recovered, RecoveryRequest, StreamHead};
 pub use replay::{PageLimit, ReplayPage, ReplayRange};
-pub use reset_progress::ResetProgress;
 
 use crate::{
     JournalCapabilities, Operation, PersistenceId, SequenceNr, StorageError, StorageErrorKind,
@@ -199,7 +199,7 @@ pub trait Journal: Any + Send + Sync {
     /// - **J-HIGHEST-1**: The returned number counts deleted events, too; it is 0 for an id never seen.
     /// - **J-HIGHEST-2**: `from` is a hint that the store need not look at lower numbers. As long as `from` is not
     ///   above the highest number, it does not change the answer.
-    /// - **J-HIGHEST-3**: The number never decreases, not even after the store is reopened; only [`reset`](Self::reset)
+    /// - **J-HIGHEST-3**: The number never decreases, not even after the store is reopened; only [`purge`](Self::purge)
     ///   lowers it.
     ///
     /// # Errors
@@ -221,7 +221,7 @@ pub trait Journal: Any + Send + Sync {
     /// - **J-DELETE-2**: The call raises `deleted_to` to `deletion.to`, but not above the highest number ever stored;
     ///   it never lowers `deleted_to`.
     /// - **J-DELETE-3**: The store keeps the highest number, even if every event is deleted and the store is reopened,
-    ///   so that no number is used twice; only [`reset`](Self::reset) clears it.
+    ///   so that no number is used twice; only [`purge`](Self::purge) clears it.
     /// - **J-DELETE-4**: The call succeeds for an id never seen, and leaves no trace of it.
     /// - **J-DELETE-5**: The delete is durable.
     /// - **J-DELETE-6**: The call may run while others write and replay the id; each of them sees either the whole
@@ -245,32 +245,32 @@ pub trait Journal: Any + Send + Sync {
     /// Deletes every event of the id and lets its numbers start again at 1; for tools, while no writer writes to it.
     ///
     /// Does a bounded part of the work, so that other ids need not wait for a long stream; the caller calls again until
-    /// it returns [`ResetProgress::Done`]. The promises of other methods about numbers *ever stored* begin anew with a
-    /// reset.
+    /// it returns [`PurgeProgress::Done`]. The promises of other methods about numbers *ever stored* begin anew with a
+    /// purge.
     ///
     /// # Contract
-    /// - **J-RESET-1**: After the first call has returned, no replay returns an event that was stored before that call;
-    ///   a replay that runs at the same time sees either the whole reset or nothing of it.
-    /// - **J-RESET-2**: Repeated calls reach `Done`, even if the process restarts between them, unless others write the
+    /// - **J-PURGE-1**: After the first call has returned, no replay returns an event that was stored before that call;
+    ///   a replay that runs at the same time sees either the whole purge or nothing of it.
+    /// - **J-PURGE-2**: Repeated calls reach `Done`, even if the process restarts between them, unless others write the
     ///   id meanwhile; until then the store keeps the highest number.
-    /// - **J-RESET-3**: After `Done`, the highest number and the highest deleted number are 0, and the next event gets
+    /// - **J-PURGE-3**: After `Done`, the highest number and the highest deleted number are 0, and the next event gets
     ///   number 1.
-    /// - **J-RESET-4**: The store keeps the epoch, which continues to rise: after `Done`, it still refuses every writer
-    ///   that took the id over before the reset.
-    /// - **J-RESET-5**: The call returns `Done` for an id never seen, and leaves no trace of it; other ids are not
+    /// - **J-PURGE-4**: The store keeps the epoch, which continues to rise: after `Done`, it still refuses every writer
+    ///   that took the id over before the purge.
+    /// - **J-PURGE-5**: The call returns `Done` for an id never seen, and leaves no trace of it; other ids are not
     ///   affected.
-    /// - **J-RESET-6**: The reset is durable.
-    /// - **J-RESET-7**: A store without the capability `reset` refuses the call as unsupported, and changes nothing.
+    /// - **J-PURGE-6**: The purge is durable.
+    /// - **J-PURGE-7**: A store without the capability `purge` refuses the call as unsupported, and changes nothing.
     ///
     /// # Errors
     /// With effect `Unknown` any part may have happened; repeating it is safe.
     ///
     /// # Cancel safety
     /// As for an error of unknown effect.
-    async fn reset(&self, persistence_id: &PersistenceId) -> Result<ResetProgress, StorageError> {
-        let message = "this journal cannot reset numbers; keep them and delete the events only";
+    async fn purge(&self, persistence_id: &PersistenceId) -> Result<PurgeProgress, StorageError> {
+        let message = "this journal cannot purge an id; delete its events, which keeps its numbers";
         Err(
-            StorageError::new(StorageErrorKind::Unsupported, Operation::Reset)
+            StorageError::new(StorageErrorKind::Unsupported, Operation::Purge)
                 .not_stored()
                 .with_persistence_id(persistence_id.clone())
                 .with_message(message),

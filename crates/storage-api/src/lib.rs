@@ -21,8 +21,8 @@ pub use state_store::StateStore;
 
 pub use capabilities::{Durability, JournalCapabilities, SnapshotCapabilities, StateCapabilities};
 pub use journal::{
-    AtomicWrite, EventDeletion, EventRecord, Fence, InvalidAtomicWrite, PageLimit, Recovered,
-    RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, StreamHead, WriteOutcome,
+    AtomicWrite, EventDeletion, EventRecord, Fence, InvalidAtomicWrite, PageLimit, PurgeProgress,
+    Recovered, RecoveryRequest, ReplayPage, ReplayRange, StreamHead, WriteOutcome,
 };
 pub use record::{
     Epoch, InvalidPersistenceId, NUMBER_OF_SLICES, Payload, PersistenceId, Revision, SequenceNr,

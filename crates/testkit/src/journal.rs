@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::{
     AtomicWrite, EventDeletion, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
-    Recovered, RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError,
+    PurgeProgress, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError,
     StreamHead, WriteOutcome, WriterId,
 };
 use async_trait::async_trait;
@@ -49,7 +49,7 @@ pub enum JournalCall {
         persistence_id: PersistenceId,
         deletion: EventDeletion,
     },
-    Reset {
+    Purge {
         persistence_id: PersistenceId,
     },
     Ping,
@@ -74,8 +74,8 @@ pub enum JournalAnswer {
     Page(ReplayPage),
     /// The answer of `read_highest_sequence_nr`.
     HighestSequenceNr(SequenceNr),
-    /// The answer of `reset`.
-    Reset(ResetProgress),
+    /// The answer of `purge`.
+    Purge(PurgeProgress),
 }
 
 impl JournalCall {
@@ -98,7 +98,7 @@ impl StoreCall for JournalCall {
             JournalCall::ReplayMessages { .. } => Operation::ReplayMessages,
             JournalCall::ReadHighestSequenceNr { .. } => Operation::ReadHighestSequenceNr,
             JournalCall::DeleteMessagesTo { .. } => Operation::DeleteMessagesTo,
-            JournalCall::Reset { .. } => Operation::Reset,
+            JournalCall::Purge { .. } => Operation::Purge,
         }
     }
 
@@ -110,7 +110,7 @@ impl StoreCall for JournalCall {
             | JournalCall::ReplayMessages { persistence_id, .. }
             | JournalCall::ReadHighestSequenceNr { persistence_id, .. }
             | JournalCall::DeleteMessagesTo { persistence_id, .. }
-            | JournalCall::Reset { persistence_id } => vec![persistence_id],
+            | JournalCall::Purge { persistence_id } => vec![persistence_id],
             JournalCall::RecoverMany { requests } => {
                 let ids = requests.iter().map(|request| &request.persistence_id);
                 ids.collect()
@@ -181,8 +181,8 @@ impl StoreKind for Journals {
                     deleted.await?;
                     JournalAnswer::Done
                 }
-                JournalCall::Reset { persistence_id } => {
-                    JournalAnswer::Reset(store.reset(&persistence_id).await?)
+                JournalCall::Purge { persistence_id } => {
+                    JournalAnswer::Purge(store.purge(&persistence_id).await?)
                 }
                 JournalCall::Ping => {
                     store.ping().await?;
@@ -362,10 +362,10 @@ impl<H: Hook<Journals>> Journal for Intercepted<Journals, H> {
         Ok(())
     }
 
-    async fn reset(&self, persistence_id: &PersistenceId) -> Result<ResetProgress, StorageError> {
+    async fn purge(&self, persistence_id: &PersistenceId) -> Result<PurgeProgress, StorageError> {
         let persistence_id = persistence_id.clone();
-        let answer = self.call(JournalCall::Reset { persistence_id }).await?;
-        Ok(expect_answer!(answer, JournalAnswer::Reset))
+        let answer = self.call(JournalCall::Purge { persistence_id }).await?;
+        Ok(expect_answer!(answer, JournalAnswer::Purge))
     }
 
     async fn ping(&self) -> Result<(), StorageError> {

@@ -56,7 +56,7 @@ impl Index {
             Record::Recovered { id, .. }
             | Record::Written { id, .. }
             | Record::Deleted { id, .. }
-            | Record::Reset { id, .. } => id,
+            | Record::Purge { id, .. } => id,
         };
         let stream = self.0.entry(id.clone()).or_default();
         match record {
@@ -84,7 +84,7 @@ impl Index {
                 let gone = stream.writes.partition_point(|write| write.last <= *to);
                 stream.writes.drain(..gone);
             }
-            Record::Reset { epoch, .. } => {
+            Record::Purge { epoch, .. } => {
                 *stream = Stream {
                     epoch: *epoch,
                     ..Stream::default()

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use actix_persistence_storage_api::{
     AtomicWrite, EventDeletion, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
-    Recovered, RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError,
+    PurgeProgress, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError,
     StreamHead, WriteOutcome, WriterId,
 };
 use async_trait::async_trait;
@@ -218,21 +218,21 @@ impl Journal for FileJournal {
     }
     // ANCHOR_END: delete_messages_to
 
-    // ANCHOR: reset
-    async fn reset(&self, persistence_id: &PersistenceId) -> Result<ResetProgress, StorageError> {
+    // ANCHOR: purge
+    async fn purge(&self, persistence_id: &PersistenceId) -> Result<PurgeProgress, StorageError> {
         let id = persistence_id.clone();
         let sync = self.options.sync;
-        self.on_log(Operation::Reset, move |log| {
+        self.on_log(Operation::Purge, move |log| {
             if let Some(stream) = log.index().get(&id) {
                 let epoch = stream.epoch + 1;
-                log.append(&[Record::Reset { id, epoch }], sync)?;
+                log.append(&[Record::Purge { id, epoch }], sync)?;
             }
-            Ok(ResetProgress::Done)
+            Ok(PurgeProgress::Done)
         })
         .await
         .map_err(|error| error.with_persistence_id(persistence_id.clone()))
     }
-    // ANCHOR_END: reset
+    // ANCHOR_END: purge
 
     // ANCHOR: capabilities
     fn capabilities(&self) -> JournalCapabilities {
@@ -240,7 +240,7 @@ impl Journal for FileJournal {
             .with_atomic_batches()
             .with_metadata()
             .with_tags()
-            .with_reset()
+            .with_purge()
             .with_max_event_bytes(MAX_PAYLOAD_BYTES)
     }
     // ANCHOR_END: capabilities

@@ -10,7 +10,7 @@ use crate::encoding::{Decoder, put_bytes, put_optional_payload, put_payload};
 const RECOVERED: u8 = 1;
 const WRITTEN: u8 = 2;
 const DELETED: u8 = 3;
-const RESET: u8 = 4;
+const PURGE: u8 = 4;
 
 /// A step in the history of one persistence id.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(crate) enum Record {
     /// The events up to `to` were deleted.
     Deleted { id: PersistenceId, to: SequenceNr },
     /// Every event was deleted, numbers start again, and the writer that had the id lost it.
-    Reset { id: PersistenceId, epoch: Epoch },
+    Purge { id: PersistenceId, epoch: Epoch },
 }
 
 impl Record {
@@ -64,8 +64,8 @@ impl Record {
                 put_bytes(&mut out, id.as_str().as_bytes());
                 out.put_u64(*to);
             }
-            Record::Reset { id, epoch } => {
-                out.put_u8(RESET);
+            Record::Purge { id, epoch } => {
+                out.put_u8(PURGE);
                 put_bytes(&mut out, id.as_str().as_bytes());
                 out.put_u64(*epoch);
             }
@@ -98,7 +98,7 @@ impl Record {
                 id,
                 to: decoder.u64()?,
             },
-            RESET => Record::Reset {
+            PURGE => Record::Purge {
                 id,
                 epoch: decoder.u64()?,
             },
@@ -165,7 +165,7 @@ mod tests {
             events,
         };
         let deleted = Record::Deleted { id: id.clone(), to };
-        let reset = Record::Reset {
+        let purge = Record::Purge {
             id: id.clone(),
             epoch,
         };
@@ -174,7 +174,7 @@ mod tests {
             written,
             taken_over,
             deleted,
-            reset,
+            purge,
         ]
     }
 

@@ -1,7 +1,7 @@
 //! Taking an id over with a write: epoch and events together, or neither.
 
 use actix_persistence_storage_api::{
-    EventDeletion, Journal, PersistenceId, ResetProgress, WriterId,
+    EventDeletion, Journal, PersistenceId, PurgeProgress, WriterId,
 };
 
 use crate::capability::Capability;
@@ -55,7 +55,7 @@ pub(super) const CASES: &[Case<dyn Journal>] = &[
         take_over_after_everything_was_deleted,
         ["J-WRITE-11", "J-DELETE-3"]
     ),
-    case!(take_over_after_a_reset, ["J-WRITE-11", "J-RESET-4"]).needing(Capability::Reset),
+    case!(take_over_after_a_purge, ["J-WRITE-11", "J-PURGE-4"]).needing(Capability::Purge),
     case!(
         keep_every_field_of_an_event_that_took_over,
         ["J-WRITE-7", "J-WRITE-11"]
@@ -259,21 +259,21 @@ async fn take_over_after_everything_was_deleted(subject: Subject<dyn Journal>) -
     second.expect_events(journal, 6..=6).await
 }
 
-async fn take_over_after_a_reset(subject: Subject<dyn Journal>) -> CaseResult {
+async fn take_over_after_a_purge(subject: Subject<dyn Journal>) -> CaseResult {
     let journal = subject.store();
     let first = subject.five_events().await?;
     let mut calls = 0;
-    while journal.reset(&first.id).await? != ResetProgress::Done {
+    while journal.purge(&first.id).await? != PurgeProgress::Done {
         calls += 1;
         if calls > 100 {
-            return Err(Failure::new("expected a reset of 5 events to be done"));
+            return Err(Failure::new("expected a purge of 5 events to be done"));
         }
     }
     let mut second = Writer::look(journal, &first.id).await?;
     let epoch = second.recovered.epoch;
     expect(
         epoch > first.recovered.epoch,
-        format!("an epoch above 1 after a reset, found {epoch}"),
+        format!("an epoch above 1 after a purge, found {epoch}"),
     )?;
     let stranger = Writer::stranger(&first.id, WriterId::random(), 0);
     for write in [first.claim(1), first.single(1), stranger.claim(1)] {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use actix_persistence_memory::{MemoryJournal, MemoryStorage};
 use actix_persistence_storage_api::{
-    AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, PersistenceId, Recovered,
-    RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError, StreamHead,
-    WriteOutcome, WriterId,
+    AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, PersistenceId,
+    PurgeProgress, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError,
+    StreamHead, WriteOutcome, WriterId,
 };
 use actix_persistence_tck::{BoxError, Fixture, Kit};
 use async_trait::async_trait;
@@ -73,12 +73,12 @@ pub(crate) trait JournalDefect: Clone + Default + Send + Sync + 'static {
         inner.delete_messages_to(id, deletion).await
     }
 
-    async fn reset(
+    async fn purge(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
-    ) -> Result<ResetProgress, StorageError> {
-        inner.reset(id).await
+    ) -> Result<PurgeProgress, StorageError> {
+        inner.purge(id).await
     }
 
     /// The order in which the requests of one call are answered.
@@ -190,8 +190,8 @@ impl<D: JournalDefect> Journal for BrokenJournal<D> {
         self.defect.delete(&self.inner, id, deletion).await
     }
 
-    async fn reset(&self, id: &PersistenceId) -> Result<ResetProgress, StorageError> {
-        self.defect.reset(&self.inner, id).await
+    async fn purge(&self, id: &PersistenceId) -> Result<PurgeProgress, StorageError> {
+        self.defect.purge(&self.inner, id).await
     }
 
     fn capabilities(&self) -> JournalCapabilities {

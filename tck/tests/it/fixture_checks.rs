@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use actix_persistence_memory::{MemoryJournal, MemoryStorage};
 use actix_persistence_storage_api::{
-    AtomicWrite, Effect, Journal, JournalCapabilities, Operation, PersistenceId, ResetProgress,
+    AtomicWrite, Effect, Journal, JournalCapabilities, Operation, PersistenceId, PurgeProgress,
     SequenceNr, SnapshotCapabilities, StorageError, StorageErrorKind, WriteOutcome,
 };
 use actix_persistence_tck::{BoxError, CaseOutcome, CaseReport, Fixture, Kit, cases};
@@ -46,12 +46,12 @@ impl JournalDefect for Modest {
         Ok(outcomes)
     }
 
-    async fn reset(
+    async fn purge(
         &self,
         _inner: &MemoryJournal,
         _id: &PersistenceId,
-    ) -> Result<ResetProgress, StorageError> {
-        let error = StorageError::new(StorageErrorKind::Unsupported, Operation::Reset);
+    ) -> Result<PurgeProgress, StorageError> {
+        let error = StorageError::new(StorageErrorKind::Unsupported, Operation::Purge);
         Err(error.not_stored())
     }
 

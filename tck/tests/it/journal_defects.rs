@@ -3,8 +3,8 @@
 mod deleting;
 mod fencing;
 mod identity;
+mod purging;
 mod reading;
-mod resetting;
 mod restarting;
 mod taking_over;
 mod writing;
@@ -12,8 +12,8 @@ mod writing;
 pub(crate) use deleting::*;
 pub(crate) use fencing::*;
 pub(crate) use identity::*;
+pub(crate) use purging::*;
 pub(crate) use reading::*;
-pub(crate) use resetting::*;
 pub(crate) use restarting::*;
 pub(crate) use taking_over::*;
 pub(crate) use writing::*;
@@ -109,18 +109,18 @@ macro_rules! defect {
             ) -> Result<(), StorageError> $body
         }
     };
-    ($(#[$doc:meta])* $name:ident, reset($inner:ident, $id:ident) $body:block) => {
+    ($(#[$doc:meta])* $name:ident, purge($inner:ident, $id:ident) $body:block) => {
         $(#[$doc])*
         #[derive(Clone, Default)]
         pub(crate) struct $name;
 
         #[async_trait]
         impl JournalDefect for $name {
-            async fn reset(
+            async fn purge(
                 &self,
                 $inner: &MemoryJournal,
                 $id: &PersistenceId,
-            ) -> Result<ResetProgress, StorageError> $body
+            ) -> Result<PurgeProgress, StorageError> $body
         }
     };
 }

@@ -5,8 +5,8 @@ use crate::mutant::Mutant;
 mod deleting;
 mod fencing;
 mod fields;
+mod purging;
 mod reading;
-mod resetting;
 mod restarting;
 mod taking_over;
 mod writing;
@@ -19,6 +19,6 @@ pub(crate) const MUTANTS: &[&[Mutant]] = &[
     fencing::MUTANTS,
     taking_over::MUTANTS,
     deleting::MUTANTS,
-    resetting::MUTANTS,
+    purging::MUTANTS,
     restarting::MUTANTS,
 ];

@@ -1,21 +1,21 @@
-//! A journal that fails when it is told to, and resets in many steps.
+//! A journal that fails when it is told to, and purges in many steps.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
-    EventDeletion, ResetProgress, SequenceNr, StorageError, StorageErrorKind,
+    EventDeletion, PurgeProgress, SequenceNr, StorageError, StorageErrorKind,
 };
 use actix_persistence_testkit::{
     Fault, Hook, Intercepted, JournalAnswer, JournalCall, Journals, Next,
 };
 use async_trait::async_trait;
 
-/// Deletes and resets fail when as many have worked as were allowed; a reset hides events at once, but is done only when
+/// Deletes and purges fail when as many have worked as were allowed; a purge hides events at once, but is done only when
 /// it was called for each of them.
 pub(crate) struct FaultyJournal {
     allowed: AtomicI64,
-    /// Of the reset under way.
+    /// Of the purge under way.
     steps_left: AtomicI64,
 }
 
@@ -42,7 +42,7 @@ impl Hook<Journals> for FaultyJournal {
     ) -> Result<JournalAnswer, StorageError> {
         if !matches!(
             call,
-            JournalCall::DeleteMessagesTo { .. } | JournalCall::Reset { .. }
+            JournalCall::DeleteMessagesTo { .. } | JournalCall::Purge { .. }
         ) {
             return next.run(call).await;
         }
@@ -50,7 +50,7 @@ impl Hook<Journals> for FaultyJournal {
             let fault = Fault::new(StorageErrorKind::Backend).with_unknown_effect();
             return Err(fault.with_message("the test wants it").of(&call));
         }
-        if let JournalCall::Reset { persistence_id: id } = &call {
+        if let JournalCall::Purge { persistence_id: id } = &call {
             let inner = next.store();
             if self.steps_left.load(Ordering::SeqCst) < 0 {
                 let steps = inner.read_highest_sequence_nr(id, 0).await?;
@@ -59,7 +59,7 @@ impl Hook<Journals> for FaultyJournal {
                 self.steps_left.store(steps as i64, Ordering::SeqCst);
             }
             if self.steps_left.fetch_sub(1, Ordering::SeqCst) > 0 {
-                return Ok(JournalAnswer::Reset(ResetProgress::Unfinished));
+                return Ok(JournalAnswer::Purge(PurgeProgress::Unfinished));
             }
         }
         next.run(call).await

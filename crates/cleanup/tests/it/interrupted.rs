@@ -9,7 +9,7 @@ use crate::faulty_journal::FaultyJournal;
 use crate::world::{Stream, World, fresh_id};
 
 #[tokio::test]
-async fn another_reset_finishes_one_that_failed_at_any_step() {
+async fn another_purge_finishes_one_that_failed_at_any_step() {
     // Three events: three steps, and the last one that forgets the numbers.
     for allowed in 0..4 {
         let journal = Arc::new(FaultyJournal::allowing(allowed));
@@ -23,7 +23,7 @@ async fn another_reset_finishes_one_that_failed_at_any_step() {
             panic!("{failed:?}");
         };
         assert_eq!(error.kind(), StorageErrorKind::Backend);
-        assert_eq!(error.operation(), Operation::Reset);
+        assert_eq!(error.operation(), Operation::Purge);
         let left = if allowed == 0 { 1..4 } else { 0..0 };
         assert_eq!(world.stream(&id).await, Stream::of(left, 3));
         assert_eq!(world.snapshots(&id).await, [2], "they go after the events");

@@ -51,7 +51,7 @@ pub struct JournalQueries {
 pub(crate) const PARTITIONS: usize = 8;
 
 const RECOVER: &str = "\
-INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
 VALUES {rows}
 ON DUPLICATE KEY UPDATE
     highest = GREATEST(highest, VALUES(highest)), epoch = epoch + 1, writer_uuid = VALUES(writer_uuid)";
@@ -70,14 +70,14 @@ ORDER BY persistence_id";
 /// inserted; that counts 1, as does one that is not changed, because the driver asks for the number of rows found:
 /// <https://dev.mysql.com/doc/refman/8.4/en/insert-on-duplicate.html>.
 const RAISE_HIGHEST: &str = "\
-INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
 VALUES {rows}
 ON DUPLICATE KEY UPDATE
     highest = IF(epoch = VALUES(epoch) AND highest = VALUES(deleted_to), VALUES(highest), highest)";
 
 /// Makes the rows of ids. Other tools may have put events there that the row does not know.
 const KNOW: &str = "\
-INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
 VALUES {rows}
 ON DUPLICATE KEY UPDATE highest = GREATEST(highest, VALUES(highest))";
 
@@ -163,7 +163,7 @@ SELECT epoch, writer_uuid, highest FROM {metadata_table} WHERE persistence_id = 
 
 /// An id that has events but no row here was never recovered: other tools put them there.
 const RAISE_DELETED_TO: &str = "\
-INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
 SELECT found.id, found.highest, LEAST(found.number, found.highest), 0, 0, ''
 FROM (
     SELECT given.id, given.number, GREATEST(
@@ -179,30 +179,30 @@ ON DUPLICATE KEY UPDATE
     deleted_to = GREATEST({metadata_table}.deleted_to, VALUES(deleted_to))";
 
 /// Locks the row, so that two that remove rows of an id come one after the other.
-const UNPURGED: &str = "\
-SELECT persistence_id, deleted_to, purged_to FROM {metadata_table} WHERE persistence_id = ? FOR UPDATE";
+const UNSWEPT: &str = "\
+SELECT persistence_id, deleted_to, swept_to FROM {metadata_table} WHERE persistence_id = ? FOR UPDATE";
 
-const NEXT_UNPURGED: &str = "\
-SELECT persistence_id, deleted_to, purged_to FROM {metadata_table} WHERE unpurged = 1
+const NEXT_UNSWEPT: &str = "\
+SELECT persistence_id, deleted_to, swept_to FROM {metadata_table} WHERE unswept = 1
 ORDER BY persistence_id LIMIT 1 FOR UPDATE";
 
 const SIZES: &str = "\
 SELECT sequence_nr, bytes FROM {event_table}
 WHERE persistence_id = ? AND sequence_nr > ? AND sequence_nr <= ? ORDER BY sequence_nr";
 
-const PURGE_TAGS: &str = "\
+const SWEEP_TAGS: &str = "\
 DELETE FROM {tag_table} WHERE persistence_id = ? AND sequence_nr > ? AND sequence_nr <= ?";
 
-const PURGE_EVENTS: &str = "\
+const SWEEP_EVENTS: &str = "\
 DELETE FROM {event_table} WHERE persistence_id = ? AND sequence_nr > ? AND sequence_nr <= ?";
 
-/// Raises `purged_to`, and never lowers it: another process may have removed more.
-const SET_PURGED_TO: &str = "\
-UPDATE {metadata_table} SET purged_to = GREATEST(purged_to, ?) WHERE persistence_id = ?";
+/// Raises `swept_to`, and never lowers it: another process may have removed more.
+const SET_SWEPT_TO: &str = "\
+UPDATE {metadata_table} SET swept_to = GREATEST(swept_to, ?) WHERE persistence_id = ?";
 
 /// An id whose events record changes of a state.
 pub(crate) const ADOPT: &str = "\
-INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
 SELECT v.id, v.highest, v.highest, v.highest, v.epoch, v.writer
 FROM (SELECT ? AS id, ? AS highest, ? AS epoch, ? AS writer) AS v
 ON DUPLICATE KEY UPDATE
@@ -212,11 +212,11 @@ ON DUPLICATE KEY UPDATE
 pub(crate) const EPOCH_OF: &str = "SELECT epoch FROM {metadata_table} WHERE persistence_id = ?";
 
 /// The epoch stays and is raised, so that no writer of before can go on; that of an id without writers stays as it is.
-const RESET_NUMBERS: &str = "\
+const RESTART_NUMBERS: &str = "\
 UPDATE {metadata_table}
-SET highest = 0, deleted_to = 0, purged_to = 0, writer_uuid = '',
+SET highest = 0, deleted_to = 0, swept_to = 0, writer_uuid = '',
     epoch = CASE WHEN epoch > 0 THEN epoch + 1 ELSE epoch END
-WHERE persistence_id = ? AND purged_to = highest";
+WHERE persistence_id = ? AND swept_to = highest";
 
 impl JournalQueries {
     pub(crate) fn new(names: &SqlNames) -> Self {
@@ -261,12 +261,12 @@ pub(crate) fn journal_statements(names: &SqlNames) -> JournalStatements {
         highest: names.fill(HIGHEST),
         position: names.fill(POSITION),
         raise_deleted_to: names.fill(RAISE_DELETED_TO),
-        unpurged: names.fill(UNPURGED),
-        next_unpurged: names.fill(NEXT_UNPURGED),
+        unswept: names.fill(UNSWEPT),
+        next_unswept: names.fill(NEXT_UNSWEPT),
         sizes: names.fill(SIZES),
-        purge_tags: names.fill(PURGE_TAGS),
-        purge_events: names.fill(PURGE_EVENTS),
-        set_purged_to: names.fill(SET_PURGED_TO),
-        reset_numbers: names.fill(RESET_NUMBERS),
+        sweep_tags: names.fill(SWEEP_TAGS),
+        sweep_events: names.fill(SWEEP_EVENTS),
+        set_swept_to: names.fill(SET_SWEPT_TO),
+        restart_numbers: names.fill(RESTART_NUMBERS),
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use actix_persistence_sql_tests::journal::deletes::{self, ROWS};
 use actix_persistence_sql_tests::{OnServer, Tables};
-use actix_persistence_storage_api::{EventDeletion, Journal, ResetProgress, SequenceNr, WriterId};
+use actix_persistence_storage_api::{EventDeletion, Journal, PurgeProgress, SequenceNr, WriterId};
 
 use crate::database::execute;
 use crate::place::{Place, id, store};
@@ -39,7 +39,7 @@ async fn the_lock_of_another_does_not_stop_the_removal_for_good() {
 /// A call goes on after its caller went away. Would it not be waited for, it could end after later ones, and remove what was
 /// stored since.
 #[tokio::test]
-async fn a_reset_and_a_delete_wait_for_a_reset_that_was_dropped() {
+async fn a_purge_and_a_delete_wait_for_a_purge_that_was_dropped() {
     let place = Place::new().await;
     let mut options = place.options();
     // A call of another id gets its connection at once, or not at all.
@@ -49,12 +49,12 @@ async fn a_reset_and_a_delete_wait_for_a_reset_that_was_dropped() {
     for everything in [true, false] {
         let other = place.hold("journal_metadata", "Test|a").await;
         let a = id("a");
-        let dropped = tokio::time::timeout(Duration::ZERO, journal.reset(&a));
+        let dropped = tokio::time::timeout(Duration::ZERO, journal.purge(&a));
         assert!(dropped.await.is_err());
         place.until_waiting(1).await;
         let later = async {
             if everything {
-                while journal.reset(&id("a")).await.unwrap() != ResetProgress::Done {}
+                while journal.purge(&id("a")).await.unwrap() != PurgeProgress::Done {}
             } else {
                 let all = EventDeletion::up_to(SequenceNr::MAX);
                 journal.delete_messages_to(&id("a"), all).await.unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_persistence_mysql::{MysqlOptions, MysqlStateStore};
 use actix_persistence_sql_tests::{OnServer, Tables, states};
 use actix_persistence_storage_api::{
-    ChangeEvent, Payload, ResetProgress, StateStore, StateUpdate, StorageErrorKind, WriterId,
+    ChangeEvent, Payload, PurgeProgress, StateStore, StateUpdate, StorageErrorKind, WriterId,
 };
 
 use crate::database::users;
@@ -52,10 +52,10 @@ async fn a_counter_that_is_gone_is_an_error_and_nothing_is_stored() {
     states::a_counter_that_is_gone_is_an_error_and_nothing_is_stored(&place).await;
 }
 
-/// The actor of a state that was removed writes its first revision again while somebody resets the numbers of its events:
+/// The actor of a state that was removed writes its first revision again while somebody purges its events:
 /// the check of those must not undo the state and then find that they fit.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reset_between_a_state_and_its_event_leaves_both_or_neither() {
+async fn a_purge_between_a_state_and_its_event_leaves_both_or_neither() {
     let place = Place::new().await;
     let (states, journal) = place.open_with_change_events().await;
     let with_event = |revision| {
@@ -73,13 +73,13 @@ async fn a_reset_between_a_state_and_its_event_leaves_both_or_neither() {
         tokio::spawn(async move { states.upsert(first).await })
     };
     place.until_waiting(1).await;
-    let reset = tokio::spawn(async move { journal.reset(&id("a")).await });
+    let purge = tokio::spawn(async move { journal.purge(&id("a")).await });
     place.until_waiting(2).await;
     drop(held);
 
     let written = write.await.unwrap();
-    let reset = reset.await.unwrap().unwrap();
-    assert_eq!(reset, ResetProgress::Done);
+    let purged = purge.await.unwrap().unwrap();
+    assert_eq!(purged, PurgeProgress::Done);
     let stored = states.get(&id("a")).await.unwrap().revision;
     let events = "SELECT COUNT(*) FROM event_journal WHERE persistence_id = 'Test|a'";
     let events = place.number(events).await;

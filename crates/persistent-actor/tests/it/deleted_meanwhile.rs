@@ -8,7 +8,7 @@ use actix_persistence_persistent_actor::{
     BackOffSettings, Environment, Recovery, RecoveryError, StartError, replay_actor, replay_events,
 };
 use actix_persistence_storage_api::{
-    EventDeletion, Journal, ReplayRange, ResetProgress, SequenceNr, SnapshotCriteria, SnapshotStore,
+    EventDeletion, Journal, PurgeProgress, ReplayRange, SequenceNr, SnapshotCriteria, SnapshotStore,
 };
 
 use crate::history::{end, failure, id};
@@ -150,7 +150,7 @@ fn a_look_or_a_replay_fails_when_its_events_are_deleted_meanwhile() {
 }
 
 #[test]
-fn a_reset_while_events_are_read_is_no_loss_of_events() {
+fn a_purge_while_events_are_read_is_no_loss_of_events() {
     // Nothing is left of them, or others have begun anew.
     for written in [0, 3] {
         for stall in [1, 1_001, 2_001].map(Stall::PagesFrom) {
@@ -165,7 +165,7 @@ fn a_reset_while_events_are_read_is_no_loss_of_events() {
                 let looked = actix_rt::spawn(looking);
                 tokio::time::sleep(Duration::from_millis(1)).await;
                 let inner = stored.storage.journal();
-                while inner.reset(&id()).await.unwrap() != ResetProgress::Done {}
+                while inner.purge(&id()).await.unwrap() != PurgeProgress::Done {}
                 let other = stored.start(Tally::factory("1", &log)).unwrap();
                 for _ in 0..written {
                     other.send(Add(1)).await.unwrap().unwrap();

@@ -33,9 +33,9 @@ pub struct PostgresQueries {
 /// An id that has events but no row in the metadata was never recovered: other tools put them there.
 ///
 /// The events are those of the moment at which the statement began. If it has waited since for another that raised the
-/// epoch, as a reset does, the row knows better.
+/// epoch, as a purge does, the row knows better.
 const RECOVER: &str = "\
-INSERT INTO {metadata_table} AS m (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+INSERT INTO {metadata_table} AS m (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
 SELECT n.id, COALESCE((SELECT max(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = n.id), 0),
        0, 0, 1 + COALESCE((SELECT k.epoch FROM {metadata_table} AS k WHERE k.persistence_id = n.id), 0), n.writer
 FROM unnest($1::text[], $2::bytea[]) AS n (id, writer)
@@ -75,7 +75,7 @@ WITH heads AS (
     WHERE m.persistence_id = h.id AND m.epoch = h.epoch AND GREATEST(m.highest, h.seen) = h.before
     RETURNING m.persistence_id
 ), made AS (
-    INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+    INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
     SELECT h.id, h.last, 0, 0, h.raised, h.writer
     FROM heads AS h
     WHERE h.writer IS NOT NULL AND h.epoch = 0 AND h.seen = h.before
@@ -180,7 +180,7 @@ const POSITION: &str = "\
 SELECT m.epoch, m.writer_uuid, m.highest FROM {metadata_table} AS m WHERE m.persistence_id = $1::text";
 
 const RAISE_DELETED_TO: &str = "\
-INSERT INTO {metadata_table} AS m (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+INSERT INTO {metadata_table} AS m (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
 SELECT $2::text, s.highest, LEAST($1::bigint, s.highest), 0, 0, decode(repeat('00', 16), 'hex')
 FROM (SELECT GREATEST(
           COALESCE((SELECT highest FROM {metadata_table} WHERE persistence_id = $2::text), 0),
@@ -191,34 +191,34 @@ ON CONFLICT (persistence_id) DO UPDATE SET
     deleted_to = GREATEST(m.deleted_to, LEAST($1::bigint, GREATEST(m.highest, EXCLUDED.highest)))";
 
 /// Selects the range to remove, and locks the row, so that two removals of rows of one id come one after the other:
-/// what the later one removes are never rows that were stored after a reset.
-const UNPURGED: &str = "\
-SELECT persistence_id, deleted_to, purged_to FROM {metadata_table} WHERE persistence_id = $1::text FOR UPDATE";
+/// what the later one removes are never rows that were stored after a purge.
+const UNSWEPT: &str = "\
+SELECT persistence_id, deleted_to, swept_to FROM {metadata_table} WHERE persistence_id = $1::text FOR UPDATE";
 
-const NEXT_UNPURGED: &str = "\
-SELECT persistence_id, deleted_to, purged_to FROM {metadata_table}
-WHERE purged_to < deleted_to ORDER BY persistence_id LIMIT 1 FOR UPDATE";
+const NEXT_UNSWEPT: &str = "\
+SELECT persistence_id, deleted_to, swept_to FROM {metadata_table}
+WHERE swept_to < deleted_to ORDER BY persistence_id LIMIT 1 FOR UPDATE";
 
 const SIZES: &str = "\
 SELECT sequence_nr, octet_length(payload)::bigint + COALESCE(octet_length(metadata_payload), 0) FROM {event_table}
 WHERE persistence_id = $1::text AND sequence_nr > $2::bigint AND sequence_nr <= $3::bigint ORDER BY sequence_nr";
 
-const PURGE_TAGS: &str = "\
+const SWEEP_TAGS: &str = "\
 DELETE FROM {tag_table} WHERE persistence_id = $1::text AND sequence_nr > $2::bigint AND sequence_nr <= $3::bigint";
 
-const PURGE_EVENTS: &str = "\
+const SWEEP_EVENTS: &str = "\
 WITH removed AS (
     DELETE FROM {event_table} WHERE persistence_id = $1::text AND sequence_nr > $2::bigint AND sequence_nr <= $3::bigint
     RETURNING ordering),
 {keep_highest}
 SELECT 1 FROM removed LIMIT 1";
 
-const SET_PURGED_TO: &str = "\
-UPDATE {metadata_table} SET purged_to = GREATEST(purged_to, $1::bigint) WHERE persistence_id = $2::text";
+const SET_SWEPT_TO: &str = "\
+UPDATE {metadata_table} SET swept_to = GREATEST(swept_to, $1::bigint) WHERE persistence_id = $2::text";
 
 /// An id whose events record changes of a state.
 pub(crate) const ADOPT: &str = "\
-INSERT INTO {metadata_table} AS m (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+INSERT INTO {metadata_table} AS m (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
 VALUES ($1::text, $2::bigint, $2::bigint, $2::bigint, $3::bigint, $4::bytea)
 ON CONFLICT (persistence_id) DO UPDATE SET
     highest = GREATEST(m.highest, EXCLUDED.highest), epoch = EXCLUDED.epoch
@@ -228,11 +228,11 @@ pub(crate) const EPOCH_OF: &str =
     "SELECT epoch FROM {metadata_table} WHERE persistence_id = $1::text";
 
 /// The epoch stays and is raised, so that no writer of before can go on; that of an id without writers stays as it is.
-const RESET_NUMBERS: &str = "\
+const RESTART_NUMBERS: &str = "\
 UPDATE {metadata_table}
-SET highest = 0, deleted_to = 0, purged_to = 0, writer_uuid = decode(repeat('00', 16), 'hex'),
+SET highest = 0, deleted_to = 0, swept_to = 0, writer_uuid = decode(repeat('00', 16), 'hex'),
     epoch = CASE WHEN epoch > 0 THEN epoch + 1 ELSE epoch END
-WHERE persistence_id = $1::text AND purged_to = highest";
+WHERE persistence_id = $1::text AND swept_to = highest";
 
 /// Returns the check of the fences with these placeholders for the last values.
 fn taking_over(writers: &str, raised: &str) -> String {
@@ -268,12 +268,12 @@ pub(crate) fn journal_statements(names: &SqlNames) -> JournalStatements {
         highest: names.fill(HIGHEST),
         position: names.fill(POSITION),
         raise_deleted_to: names.fill(RAISE_DELETED_TO),
-        unpurged: names.fill(UNPURGED),
-        next_unpurged: names.fill(NEXT_UNPURGED),
+        unswept: names.fill(UNSWEPT),
+        next_unswept: names.fill(NEXT_UNSWEPT),
         sizes: names.fill(SIZES),
-        purge_tags: names.fill(PURGE_TAGS),
-        purge_events: names.fill(&keeping_highest(PURGE_EVENTS, "{removed_table}")),
-        set_purged_to: names.fill(SET_PURGED_TO),
-        reset_numbers: names.fill(RESET_NUMBERS),
+        sweep_tags: names.fill(SWEEP_TAGS),
+        sweep_events: names.fill(&keeping_highest(SWEEP_EVENTS, "{removed_table}")),
+        set_swept_to: names.fill(SET_SWEPT_TO),
+        restart_numbers: names.fill(RESTART_NUMBERS),
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use actix_persistence_sql_tests::Tables;
-use actix_persistence_sql_tests::journal::deletes::{self, ROWS, wait_until_purged};
+use actix_persistence_sql_tests::journal::deletes::{self, ROWS, wait_until_swept};
 use actix_persistence_storage_api::{EventDeletion, Journal};
 
 use crate::database::execute;
@@ -36,7 +36,7 @@ async fn the_lock_of_another_does_not_stop_the_removal_for_good() {
     .await;
 }
 
-/// Otherwise a reset could come between looking what to remove and removing it, and new events have those numbers then.
+/// Otherwise a purge could come between looking what to remove and removing it, and new events have those numbers then.
 #[tokio::test]
 async fn an_id_is_locked_while_its_rows_are_removed() {
     let place = Place::new().await;
@@ -74,8 +74,8 @@ async fn an_id_is_locked_while_its_rows_are_removed() {
     );
 
     execute(&mut other, "SELECT pg_advisory_unlock(1)").await;
-    let purged = tokio::time::timeout(Duration::from_secs(60), wait_until_purged(&place));
-    purged.await.unwrap();
+    let swept = tokio::time::timeout(Duration::from_secs(60), wait_until_swept(&place));
+    swept.await.unwrap();
     assert_eq!(place.number(ROWS).await, 5);
 }
 

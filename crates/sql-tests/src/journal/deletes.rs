@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, EventDeletion, Journal, PageLimit, ReplayRange, ResetProgress, Section,
+    AtomicWrite, EventDeletion, Journal, PageLimit, PurgeProgress, ReplayRange, Section,
     SequenceNr, StorageErrorKind, WriterId,
 };
 
@@ -12,14 +12,14 @@ use crate::{OnServer, Tables};
 
 /// Counts the rows of events.
 pub const ROWS: &str = "SELECT COUNT(*) FROM event_journal";
-const UNPURGED: &str = "SELECT COUNT(*) FROM journal_metadata WHERE purged_to < deleted_to";
+const UNSWEPT: &str = "SELECT COUNT(*) FROM journal_metadata WHERE swept_to < deleted_to";
 
 /// The traces of a process that ends between hiding events and removing their rows.
-const CRASHED: &str = "UPDATE journal_metadata SET highest = 10, deleted_to = 8, purged_to = 3";
+const CRASHED: &str = "UPDATE journal_metadata SET highest = 10, deleted_to = 8, swept_to = 3";
 
 /// Every look is a query, so others get their turn; the removal itself ends it.
-pub async fn wait_until_purged(place: &dyn Tables) {
-    while place.number(UNPURGED).await > 0 {
+pub async fn wait_until_swept(place: &dyn Tables) {
+    while place.number(UNSWEPT).await > 0 {
         tokio::task::yield_now().await;
     }
 }
@@ -46,7 +46,7 @@ pub async fn a_delete_hides_events_at_once_and_removes_their_rows_afterwards(pla
         .await
         .unwrap();
     assert_eq!(numbers(&*journal, &id("a")).await, [5, 6, 7, 8, 9, 10]);
-    wait_until_purged(place).await;
+    wait_until_swept(place).await;
     assert_eq!(place.number(ROWS).await, 6);
 }
 
@@ -84,7 +84,7 @@ pub async fn a_delete_of_many_events_removes_them_in_chunks(place: &dyn Tables) 
         .delete_messages_to(&id("b"), EventDeletion::up_to(19))
         .await
         .unwrap();
-    wait_until_purged(place).await;
+    wait_until_swept(place).await;
     assert_eq!(place.number(ROWS).await, 6);
 }
 
@@ -112,8 +112,8 @@ pub async fn an_error_in_the_background_does_not_stop_the_removal_for_good(place
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(place.number(ROWS).await, 50);
     place.run(place.lets_removal_go_on()).await;
-    let purged = tokio::time::timeout(Duration::from_secs(60), wait_until_purged(place));
-    purged.await.unwrap();
+    let swept = tokio::time::timeout(Duration::from_secs(60), wait_until_swept(place));
+    swept.await.unwrap();
     assert_eq!(place.number(ROWS).await, 0);
 }
 
@@ -147,8 +147,8 @@ pub async fn deleting_and_initializing_succeed_although_no_row_can_be_removed(pl
     assert_eq!(numbers(&*journal, &id("a")).await, [3]);
     assert_eq!(place.number(ROWS).await, 3);
     place.run(place.lets_removal_go_on()).await;
-    let purged = tokio::time::timeout(Duration::from_secs(60), wait_until_purged(place));
-    purged.await.unwrap();
+    let swept = tokio::time::timeout(Duration::from_secs(60), wait_until_swept(place));
+    swept.await.unwrap();
     assert_eq!(place.number(ROWS).await, 1);
 }
 
@@ -161,7 +161,7 @@ pub async fn initializing_goes_on_with_a_delete_that_was_interrupted(place: &dyn
     let journal = place
         .journal_with(place.section().with("delete-chunk-events", 2))
         .await;
-    wait_until_purged(place).await;
+    wait_until_swept(place).await;
     assert_eq!(numbers(&*journal, &id("a")).await, [9, 10]);
     // Rows 1 to 3 were removed before the crash, as far as was noted: no delete steps over them again.
     assert_eq!(place.number(ROWS).await, 5);
@@ -193,8 +193,8 @@ pub async fn rows_are_removed_in_chunks_of_few_bytes(place: &dyn Tables) {
     first.await.unwrap();
     assert_eq!(place.number(ROWS).await, 8);
     place.run(place.lets_removal_go_on()).await;
-    let purged = tokio::time::timeout(Duration::from_secs(60), wait_until_purged(place));
-    purged.await.unwrap();
+    let swept = tokio::time::timeout(Duration::from_secs(60), wait_until_swept(place));
+    swept.await.unwrap();
     assert_eq!(place.number(ROWS).await, 0);
 }
 
@@ -207,7 +207,7 @@ pub async fn no_number_is_used_again_after_all_was_deleted_and_reopened(place: &
         .delete_messages_to(&a, EventDeletion::up_to(SequenceNr::MAX))
         .await
         .unwrap();
-    wait_until_purged(place).await;
+    wait_until_swept(place).await;
     assert_eq!(place.number(ROWS).await, 0);
     drop(journal);
 
@@ -250,12 +250,12 @@ pub async fn the_lock_of_another_does_not_stop_the_removal_for_good<H>(
     // Long enough for an attempt or two, the first of which come 200 and 400 ms after an error.
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(count_and_free(locked).await, 50);
-    let purged = tokio::time::timeout(Duration::from_secs(60), wait_until_purged(place));
-    purged.await.unwrap();
+    let swept = tokio::time::timeout(Duration::from_secs(60), wait_until_swept(place));
+    swept.await.unwrap();
     assert_eq!(place.number(ROWS).await, 0);
 }
 
-/// Deletes and resets with more rows than can be removed in the time of a statement.
+/// Deletes and purges with more rows than can be removed in the time of a statement.
 ///
 /// `slow` makes the removal of a hundred rows take longer than `statement-timeout` in the section, and that of some of
 /// them not.
@@ -273,49 +273,49 @@ pub async fn a_chunk_that_takes_too_long_is_halved_until_it_does_not(
         .delete_messages_to(&id("a"), 100.into())
         .await
         .unwrap();
-    let purged = tokio::time::timeout(Duration::from_secs(60), wait_until_purged(place));
-    purged.await.unwrap();
+    let swept = tokio::time::timeout(Duration::from_secs(60), wait_until_swept(place));
+    swept.await.unwrap();
     assert_eq!(place.number(ROWS).await, 100);
-    // The task that removes rows in the background would meet the reset, and its locks.
+    // The task that removes rows in the background would meet the purge, and its locks.
     journal.close().await;
-    // A reset removes them in chunks, too; a tool repeats it until it is done.
-    while journal.reset(&id("b")).await.unwrap() != ResetProgress::Done {}
+    // A purge removes them in chunks, too; a tool repeats it until it is done.
+    while journal.purge(&id("b")).await.unwrap() != PurgeProgress::Done {}
     assert_eq!(place.number(ROWS).await, 0);
 }
 
-/// Runs an operation on the id `Test|a` that waits, after a reset of the id, for a lock; returns its result.
-async fn after_a_reset_that_waits<T>(
+/// Runs an operation on the id `Test|a` that waits, after a purge of the id, for a lock; returns its result.
+async fn after_a_purge_that_waits<T>(
     place: &dyn OnServer,
     journal: &dyn Journal,
     operation: impl Future<Output = T>,
 ) -> T {
     let held = place.hold("journal_metadata", "Test|a").await;
     let id = id("a");
-    let mut reset =
-        Box::pin(async { while journal.reset(&id).await.unwrap() != ResetProgress::Done {} });
+    let mut purge =
+        Box::pin(async { while journal.purge(&id).await.unwrap() != PurgeProgress::Done {} });
     tokio::select! {
-        () = &mut reset => unreachable!("the id is locked"),
+        () = &mut purge => unreachable!("the id is locked"),
         () = place.until_waiting(1) => {}
     }
     let mut operation = Box::pin(operation);
     tokio::select! {
-        () = &mut reset => unreachable!("the id is locked"),
+        () = &mut purge => unreachable!("the id is locked"),
         _ = &mut operation => unreachable!("the id is locked"),
         () = place.until_waiting(2) => {}
     }
     drop(held);
-    let ((), result) = tokio::join!(reset, operation);
+    let ((), result) = tokio::join!(purge, operation);
     result
 }
 
 /// Checks that nothing is left of the id.
-async fn assert_reset(journal: &dyn Journal) {
+async fn assert_purged(journal: &dyn Journal) {
     let head = journal.read_head(&id("a")).await.unwrap();
     assert_eq!((head.highest_sequence_nr, head.deleted_to), (0, 0));
 }
 
-/// A delete has looked for the highest number before the reset that it waits for is done.
-pub async fn a_delete_that_waits_for_a_reset_elsewhere_brings_no_numbers_back(
+/// A delete has looked for the highest number before the purge that it waits for is done.
+pub async fn a_delete_that_waits_for_a_purge_elsewhere_brings_no_numbers_back(
     place: &dyn OnServer,
 ) {
     let (here, there) = (place.journal().await, place.journal().await);
@@ -323,23 +323,23 @@ pub async fn a_delete_that_waits_for_a_reset_elsewhere_brings_no_numbers_back(
     for to in [5, SequenceNr::MAX] {
         let of = id("a");
         let delete = there.delete_messages_to(&of, EventDeletion::up_to(to));
-        let deleted = after_a_reset_that_waits(place, &*here, delete).await;
+        let deleted = after_a_purge_that_waits(place, &*here, delete).await;
         deleted.unwrap();
-        assert_reset(&*here).await;
+        assert_purged(&*here).await;
         store(&*here, &id("a"), 10).await;
         assert_eq!(numbers(&*there, &id("a")).await.len(), 10);
     }
 }
 
-/// Lets a recovery look for the newest event before the reset that it waits for is done.
-pub async fn a_take_over_that_waits_for_a_reset_elsewhere_brings_no_numbers_back(
+/// Lets a recovery look for the newest event before the purge that it waits for is done.
+pub async fn a_take_over_that_waits_for_a_purge_elsewhere_brings_no_numbers_back(
     place: &dyn OnServer,
 ) {
     let (here, there) = (place.journal().await, place.journal().await);
     store(&*here, &id("a"), 10).await;
     let of = id("a");
     let recovery = there.recover(&of, WriterId::random());
-    let recovered = after_a_reset_that_waits(place, &*here, recovery).await;
+    let recovered = after_a_purge_that_waits(place, &*here, recovery).await;
     assert_eq!(recovered.unwrap().highest_sequence_nr, 0);
-    assert_reset(&*here).await;
+    assert_purged(&*here).await;
 }

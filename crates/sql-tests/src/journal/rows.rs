@@ -5,7 +5,7 @@ use actix_persistence_storage_api::{
     SnapshotMetadata, StorageErrorKind, Timestamp, WriterId,
 };
 
-use super::deletes::wait_until_purged;
+use super::deletes::wait_until_swept;
 use crate::Tables;
 use crate::steps::{assert_error, chain, event, id, store};
 
@@ -88,7 +88,7 @@ pub async fn tags_are_found_by_tag_and_removed_with_their_events(place: &dyn Tab
         .delete_messages_to(&id("a"), 199.into())
         .await
         .unwrap();
-    wait_until_purged(place).await;
+    wait_until_swept(place).await;
     assert_eq!(place.number("SELECT COUNT(*) FROM event_tag").await, 2);
 }
 
@@ -101,7 +101,7 @@ const UNREADABLE: [&str; 9] = [
     "UPDATE event_journal SET entity_type = 'Other'",
     "UPDATE journal_metadata SET epoch = NULL",
     "UPDATE journal_metadata SET deleted_to = highest + 1",
-    "UPDATE journal_metadata SET purged_to = deleted_to + 1",
+    "UPDATE journal_metadata SET swept_to = deleted_to + 1",
     "INSERT INTO event_journal SELECT * FROM event_journal",
 ];
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    ChangeEvent, Journal, PageLimit, Payload, ReplayPage, ReplayRange, ResetProgress, StorageError,
+    ChangeEvent, Journal, PageLimit, Payload, PurgeProgress, ReplayPage, ReplayRange, StorageError,
     StorageErrorKind, WriterId,
 };
 
@@ -117,8 +117,8 @@ pub async fn an_event_that_is_too_large_stores_nothing(tables: &dyn Tables) {
     assert!(events_of(&*journal, "c").await.events.is_empty());
 }
 
-/// A state that is removed starts again with its events, once those are reset, too; and stays a durable state.
-pub async fn states_and_their_events_start_again_after_resets(tables: &dyn Tables) {
+/// A state that is removed starts again with its events, once those are purged, too; and stays a durable state.
+pub async fn states_and_their_events_start_again_after_purges(tables: &dyn Tables) {
     let (states, journal) = tables.open_with_change_events().await;
     for revision in 1..=3 {
         store(
@@ -135,8 +135,11 @@ pub async fn states_and_their_events_start_again_after_resets(tables: &dyn Table
             .await,
     );
     for _ in 0..2 {
-        let reset = journal.reset(&id("d")).await;
-        assert_eq!(reset.expect("the events can be reset"), ResetProgress::Done);
+        let purged = journal.purge(&id("d")).await;
+        assert_eq!(
+            purged.expect("the events can be purged"),
+            PurgeProgress::Done
+        );
     }
     let taken = journal.recover(&id("d"), WriterId::random()).await;
     taken.expect_err("it belongs to a durable state");

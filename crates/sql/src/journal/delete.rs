@@ -1,7 +1,7 @@
 //! Deleting events: raising what is deleted, then removing rows in chunks.
 
 use actix_persistence_storage_api::{
-    Epoch, EventDeletion, PersistenceId, ResetProgress, SequenceNr, StorageErrorKind,
+    Epoch, EventDeletion, PersistenceId, PurgeProgress, SequenceNr, StorageErrorKind,
 };
 use sqlx::SqlStr;
 
@@ -48,7 +48,7 @@ pub(super) async fn delete_to<D: Dialect>(
     id: &PersistenceId,
     deletion: EventDeletion,
 ) -> Result<(), SqlError> {
-    // A statement that waits for a reset of another process has read the numbers of before: it would bring them back,
+    // A statement that waits for a purge of another process has read the numbers of before: it would bring them back,
     // without their events. The next statement reads those of after.
     lock_epoch::<D>(connection, statements, id).await?;
     let raise = &statements.raise_deleted_to;
@@ -64,26 +64,26 @@ pub(super) async fn delete_to<D: Dialect>(
 /// Removes a chunk of the deleted rows of some id, in the transaction of the caller.
 ///
 /// Returns whether there may be more.
-pub(super) async fn purge_next<D: Dialect>(
+pub(super) async fn sweep_next<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &JournalStatements,
     chunk: Chunk,
 ) -> Result<bool, SqlError> {
     let values = Values::<D>::with_capacity(0);
-    let next = &statements.next_unpurged;
-    purge_found::<D>(connection, statements, next, values, chunk)
+    let next = &statements.next_unswept;
+    sweep_found::<D>(connection, statements, next, values, chunk)
         .await
-        .map(|purged| purged != Purged::Nothing)
+        .map(|swept| swept != Swept::Nothing)
 }
 
 /// Hides every event, removes a first chunk of rows and, if none is left, lets the numbers start again; in the
 /// transaction of the caller.
-pub(super) async fn reset<D: Dialect>(
+pub(super) async fn purge<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &JournalStatements,
     id: &PersistenceId,
     chunk: Chunk,
-) -> Result<ResetProgress, SqlError> {
+) -> Result<PurgeProgress, SqlError> {
     let everything = EventDeletion::up_to(SequenceNr::MAX);
     delete_to::<D>(connection, statements, id, everything).await?;
     let of_id = || {
@@ -91,18 +91,18 @@ pub(super) async fn reset<D: Dialect>(
         values.id(id);
         values
     };
-    let unpurged = &statements.unpurged;
-    if purge_found::<D>(connection, statements, unpurged, of_id(), chunk).await? == Purged::Some {
-        return Ok(ResetProgress::Unfinished);
+    let unswept = &statements.unswept;
+    if sweep_found::<D>(connection, statements, unswept, of_id(), chunk).await? == Swept::Some {
+        return Ok(PurgeProgress::Unfinished);
     }
-    let sql = statements.reset_numbers.clone();
+    let sql = statements.restart_numbers.clone();
     D::Database::execute(connection, sql, of_id().into_arguments()).await?;
     let rows =
-        D::Database::fetch_all(connection, unpurged.clone(), of_id().into_arguments()).await?;
-    match rows.first().map(unpurged_of::<D>).transpose()? {
+        D::Database::fetch_all(connection, unswept.clone(), of_id().into_arguments()).await?;
+    match rows.first().map(unswept_of::<D>).transpose()? {
         // More was stored than what was seen here to be deleted.
-        Some((_, 1.., _)) => Ok(ResetProgress::Unfinished),
-        Some(_) | None => Ok(ResetProgress::Done),
+        Some((_, 1.., _)) => Ok(PurgeProgress::Unfinished),
+        Some(_) | None => Ok(PurgeProgress::Done),
     }
 }
 
@@ -130,7 +130,7 @@ const LOOK: u64 = 1_000;
 
 /// The result of one step of removal.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Purged {
+enum Swept {
     Nothing,
     /// The step has removed all deleted rows of an id.
     All,
@@ -138,39 +138,39 @@ enum Purged {
     Some,
 }
 
-/// Removes rows of the id that a statement finds: those above its `purged_to`, up to `deleted_to`.
+/// Removes rows of the id that a statement finds: those above its `swept_to`, up to `deleted_to`.
 ///
 /// Every statement names where the rows begin: a database may have to step over each row that was removed before, for
 /// as long as an old transaction of another session might still see it.
-async fn purge_found<D: Dialect>(
+async fn sweep_found<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &JournalStatements,
     find: &SqlStr,
     values: Values<D>,
     chunk: Chunk,
-) -> Result<Purged, SqlError> {
+) -> Result<Swept, SqlError> {
     let rows = D::Database::fetch_all(connection, find.clone(), values.into_arguments()).await?;
     let Some(row) = rows.first() else {
-        return Ok(Purged::Nothing);
+        return Ok(Swept::Nothing);
     };
-    let (id, deleted_to, purged_to) = unpurged_of::<D>(row)?;
-    if purged_to >= deleted_to {
-        return Ok(Purged::Nothing);
+    let (id, deleted_to, swept_to) = unswept_of::<D>(row)?;
+    if swept_to >= deleted_to {
+        return Ok(Swept::Nothing);
     }
-    let to = end_of_chunk::<D>(connection, statements, &id, purged_to, deleted_to, chunk).await?;
-    number_of_id::<D>(connection, &statements.set_purged_to, to, &id).await?;
-    for sql in [&statements.purge_tags, &statements.purge_events] {
-        let values = id_and_range::<D>(&id, purged_to, to);
+    let to = end_of_chunk::<D>(connection, statements, &id, swept_to, deleted_to, chunk).await?;
+    number_of_id::<D>(connection, &statements.set_swept_to, to, &id).await?;
+    for sql in [&statements.sweep_tags, &statements.sweep_events] {
+        let values = id_and_range::<D>(&id, swept_to, to);
         D::Database::execute(connection, sql.clone(), values.into_arguments()).await?;
     }
     Ok(if to < deleted_to {
-        Purged::Some
+        Swept::Some
     } else {
-        Purged::All
+        Swept::All
     })
 }
 
-fn unpurged_of<D: Dialect>(row: &RowOf<D>) -> Result<(String, SequenceNr, SequenceNr), SqlError> {
+fn unswept_of<D: Dialect>(row: &RowOf<D>) -> Result<(String, SequenceNr, SequenceNr), SqlError> {
     Ok((
         get_key::<D>(row, 0)?,
         get_number::<D>(row, 1)?,

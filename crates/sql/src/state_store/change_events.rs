@@ -156,7 +156,7 @@ fn to_record(sequence_nr: SequenceNr, event: &ChangeEvent) -> EventRecord {
 fn refused(id: &PersistenceId) -> SqlError {
     let message = format!(
         "the 'change-event-journal' has events of {id:?} that an event-sourced actor wrote: give the durable state another id; \
-         or events that go beyond this revision, because the state was removed: reset the numbers of those events"
+         or events that go beyond this revision, because the state was removed: purge those events"
     );
     SqlError::refused(StorageErrorKind::Unsupported, message)
 }

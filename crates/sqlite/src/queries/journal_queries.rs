@@ -47,13 +47,13 @@ pub(crate) fn journal_statements(names: &SqlNames) -> JournalStatements {
         highest: names.fill(HIGHEST),
         position: names.fill(POSITION),
         raise_deleted_to: names.fill(RAISE_DELETED_TO),
-        unpurged: names.fill(UNPURGED),
-        next_unpurged: names.fill(NEXT_UNPURGED),
+        unswept: names.fill(UNSWEPT),
+        next_unswept: names.fill(NEXT_UNSWEPT),
         sizes: names.fill(SIZES),
-        purge_tags: names.fill(PURGE_TAGS),
-        purge_events: names.fill(PURGE_EVENTS),
-        set_purged_to: names.fill(SET_PURGED_TO),
-        reset_numbers: names.fill(RESET_NUMBERS),
+        sweep_tags: names.fill(SWEEP_TAGS),
+        sweep_events: names.fill(SWEEP_EVENTS),
+        set_swept_to: names.fill(SET_SWEPT_TO),
+        restart_numbers: names.fill(RESTART_NUMBERS),
     }
 }
 
@@ -65,7 +65,7 @@ pub(crate) const LARGE_PAYLOAD_BYTES: usize = 16 * 1024;
 pub(crate) const EVENTS_IN_A_ROW: usize = 128;
 
 const RECOVER: &str = "\
-INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
 SELECT v.column1,
        COALESCE((SELECT MAX(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = v.column1), 0),
        0, 0, 1, v.column2
@@ -101,7 +101,7 @@ WHERE COALESCE(m.epoch, 0) IS f.column2
 ORDER BY v.column2";
 
 const TAKE_OVER: &str = "\
-INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
 SELECT v.column1, v.column2, 0, 0, v.column3, v.column4
 FROM (VALUES {rows}) AS v
 WHERE true
@@ -151,7 +151,7 @@ FROM (VALUES (?1)) AS v
 LEFT JOIN {metadata_table} AS m ON m.persistence_id = v.column1";
 
 const RAISE_DELETED_TO: &str = "\
-INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
 SELECT ?2, highest, MIN(?1, highest), 0, 0, zeroblob(16)
 FROM (SELECT MAX(COALESCE((SELECT highest FROM {metadata_table} WHERE persistence_id = ?2), 0),
                  COALESCE((SELECT MAX(sequence_nr) FROM {event_table} WHERE persistence_id = ?2), 0)) AS highest)
@@ -160,47 +160,47 @@ ON CONFLICT (persistence_id) DO UPDATE SET
     highest = MAX(highest, excluded.highest),
     deleted_to = MAX(deleted_to, excluded.deleted_to)";
 
-const UNPURGED: &str = "\
-SELECT persistence_id, deleted_to, purged_to FROM {metadata_table} WHERE persistence_id = ?1";
+const UNSWEPT: &str = "\
+SELECT persistence_id, deleted_to, swept_to FROM {metadata_table} WHERE persistence_id = ?1";
 
-const NEXT_UNPURGED: &str = "\
-SELECT persistence_id, deleted_to, purged_to FROM {metadata_table}
-WHERE purged_to < deleted_to ORDER BY persistence_id LIMIT 1";
+const NEXT_UNSWEPT: &str = "\
+SELECT persistence_id, deleted_to, swept_to FROM {metadata_table}
+WHERE swept_to < deleted_to ORDER BY persistence_id LIMIT 1";
 
 const SIZES: &str = "\
 SELECT sequence_nr, octet_length(payload) + COALESCE(octet_length(metadata_payload), 0) FROM {event_table}
 WHERE persistence_id = ?1 AND sequence_nr > ?2 AND sequence_nr <= ?3 ORDER BY sequence_nr";
 
-const PURGE_TAGS: &str = "\
+const SWEEP_TAGS: &str = "\
 DELETE FROM {tag_table} WHERE ordering IN
     (SELECT ordering FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr > ?2 AND sequence_nr <= ?3)";
 
-const PURGE_EVENTS: &str = "\
+const SWEEP_EVENTS: &str = "\
 DELETE FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr > ?2 AND sequence_nr <= ?3";
 
 /// Notes, before rows are removed, their highest `ordering`, so that it is not taken for one that was lost.
-const SET_PURGED_TO: &str = "\
+const SET_SWEPT_TO: &str = "\
 UPDATE {metadata_table} SET
-    purged_to = ?1,
-    purged_ordering = MAX(purged_ordering, COALESCE((
+    swept_to = ?1,
+    swept_ordering = MAX(swept_ordering, COALESCE((
         SELECT MAX(e.ordering) FROM {event_table} AS e
-        WHERE e.persistence_id = ?2 AND e.sequence_nr > purged_to AND e.sequence_nr <= ?1), 0))
+        WHERE e.persistence_id = ?2 AND e.sequence_nr > swept_to AND e.sequence_nr <= ?1), 0))
 WHERE persistence_id = ?2";
 
-const GO_ON: &str = "UPDATE {metadata_table} SET purged_ordering = ";
+const GO_ON: &str = "UPDATE {metadata_table} SET swept_ordering = ";
 
 /// The newest row that ever was, which AUTOINCREMENT remembers. It is still there, or was removed after a delete.
 const NEWEST: &str = "\
 SELECT s.seq, CASE
     WHEN s.seq <= (SELECT MAX(ordering) FROM {event_table}) THEN s.seq
     ELSE MAX(COALESCE((SELECT MAX(ordering) FROM {event_table}), 0),
-             COALESCE((SELECT MAX(purged_ordering) FROM {metadata_table}), 0))
+             COALESCE((SELECT MAX(swept_ordering) FROM {metadata_table}), 0))
     END
 FROM sqlite_sequence AS s WHERE s.name = trim('{event_table}', '\"') COLLATE NOCASE";
 
 /// An id whose events record changes of a state.
 pub(crate) const ADOPT: &str = "\
-INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
 VALUES (?1, ?2, ?2, ?2, ?3, ?4)
 ON CONFLICT (persistence_id) DO UPDATE SET
     highest = max(highest, excluded.highest), epoch = excluded.epoch
@@ -209,11 +209,11 @@ WHERE epoch < 0";
 pub(crate) const EPOCH_OF: &str = "SELECT epoch FROM {metadata_table} WHERE persistence_id = ?1";
 
 /// The epoch stays and is raised, so that no writer of before can go on; that of an id without writers stays as it is.
-const RESET_NUMBERS: &str = "\
+const RESTART_NUMBERS: &str = "\
 UPDATE {metadata_table}
-SET highest = 0, deleted_to = 0, purged_to = 0, writer_uuid = zeroblob(16),
+SET highest = 0, deleted_to = 0, swept_to = 0, writer_uuid = zeroblob(16),
     epoch = CASE WHEN epoch > 0 THEN epoch + 1 ELSE epoch END
-WHERE persistence_id = ?1 AND purged_to = highest";
+WHERE persistence_id = ?1 AND swept_to = highest";
 
 /// The statement that reads a page, one alone, so that the events and what is deleted are of one moment without a
 /// transaction around them.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use actix_persistence_sqlite::{SqliteJournal, SqliteOptions, SqliteSnapshotStore, Synchronous};
 use actix_persistence_storage_api::{
-    Journal, ResetProgress, SnapshotStore, StorageErrorKind, WriterId,
+    Journal, PurgeProgress, SnapshotStore, StorageErrorKind, WriterId,
 };
 
 use sqlx::AssertSqlSafe;
@@ -141,7 +141,7 @@ async fn opening_finds_that_rows_are_missing_at_the_end_of_the_table() {
             StorageErrorKind::Corrupt,
             "the newest events are missing",
         );
-        let way_out = "UPDATE \"journal_metadata\" SET purged_ordering = 3";
+        let way_out = "UPDATE \"journal_metadata\" SET swept_ordering = 3";
         assert_error(&error, StorageErrorKind::Corrupt, way_out);
         place.run(way_out).await;
         journal.initialize().await.unwrap();
@@ -149,13 +149,13 @@ async fn opening_finds_that_rows_are_missing_at_the_end_of_the_table() {
 }
 
 #[tokio::test]
-async fn rows_that_a_delete_or_a_reset_removed_are_not_missed() {
+async fn rows_that_a_delete_or_a_purge_removed_are_not_missed() {
     let place = Place::new();
     let journal = place.journal().await;
     for name in ["a", "b", "c"] {
         store(&journal, &id(name), 3).await;
     }
-    while journal.reset(&id("c")).await.unwrap() != ResetProgress::Done {}
+    while journal.purge(&id("c")).await.unwrap() != PurgeProgress::Done {}
     journal
         .delete_messages_to(&id("b"), 3.into())
         .await
@@ -306,7 +306,7 @@ async fn no_number_is_given_again_after_the_table_of_sequences_was_emptied() {
     let journal = place.journal().await;
     store(&journal, &id("a"), 1).await;
     store(&journal, &id("b"), 5).await;
-    while journal.reset(&id("b")).await.unwrap() != ResetProgress::Done {}
+    while journal.purge(&id("b")).await.unwrap() != PurgeProgress::Done {}
     journal.close().await;
     place.run("DELETE FROM sqlite_sequence").await;
     let journal = place.journal().await;

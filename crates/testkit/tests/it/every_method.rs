@@ -6,7 +6,7 @@ use actix_persistence_memory::MemoryStorage;
 use actix_persistence_sqlite::{SqliteOptions, SqliteStateStore};
 use actix_persistence_storage_api::{
     ChangeEvent, EventDeletion, FindStates, Journal, JournalCapabilities, PageLimit, Payload,
-    PersistenceIdsQuery, RecoveryRequest, ReplayRange, ResetProgress, SequenceNr, SessionWork,
+    PersistenceIdsQuery, PurgeProgress, RecoveryRequest, ReplayRange, SequenceNr, SessionWork,
     SnapshotCriteria, SnapshotMetadata, SnapshotStore, StateChangesQuery, StateStore,
     StorageErrorKind, Timestamp, WriterId,
 };
@@ -39,7 +39,7 @@ async fn every_method_of_a_journal_reaches_it() {
     assert_eq!(journal.read_highest_sequence_nr(&a, 0).await.unwrap(), 1);
     let deletion = EventDeletion::up_to(SequenceNr::MAX);
     journal.delete_messages_to(&a, deletion).await.unwrap();
-    assert!(matches!(journal.reset(&a).await, Ok(ResetProgress::Done)));
+    assert!(matches!(journal.purge(&a).await, Ok(PurgeProgress::Done)));
     journal.ping().await.unwrap();
     journal.close().await;
     let persistence_id = a;
@@ -67,7 +67,7 @@ async fn every_method_of_a_journal_reaches_it() {
             persistence_id: persistence_id.clone(),
             deletion,
         },
-        JournalCall::Reset { persistence_id },
+        JournalCall::Purge { persistence_id },
         JournalCall::Ping,
     ];
     assert_eq!(seen.calls(), expected);

@@ -65,14 +65,14 @@ async fn work(place: &Place, retaining: Retaining, entries: std::ops::Range<u64>
         .await;
     assert!(unrecovered.is_none(), "{unrecovered:?}");
     // Rows of deleted events are removed in the background, which is no write of the next life.
-    let unpurged = "SELECT COUNT(*) FROM journal_metadata WHERE purged_to < deleted_to";
-    while place.number(unpurged).await.unwrap() > 0 {
+    let unswept = "SELECT COUNT(*) FROM journal_metadata WHERE swept_to < deleted_to";
+    while place.number(unswept).await.unwrap() > 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let report = persistence.stop(Duration::from_secs(60)).await;
     assert!(report.is_complete(), "{report}");
     assert_eq!(
-        place.number(unpurged).await.unwrap(),
+        place.number(unswept).await.unwrap(),
         0,
         "left to a later life"
     );

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, Epoch, EventDeletion, Fence, Journal, PageLimit, PersistenceId, Recovered,
-    ReplayRange, ResetProgress, SequenceConflict, SequenceNr, StorageError, StreamHead,
-    WriteOutcome, WriterId, WriterPosition,
+    AtomicWrite, Epoch, EventDeletion, Fence, Journal, PageLimit, PersistenceId, PurgeProgress,
+    Recovered, ReplayRange, SequenceConflict, SequenceNr, StorageError, StreamHead, WriteOutcome,
+    WriterId, WriterPosition,
 };
 use async_trait::async_trait;
 use tokio::task::yield_now;
@@ -116,13 +116,13 @@ impl JournalDefect for RemembersHeads {
         inner.delete_messages_to(id, deletion).await
     }
 
-    async fn reset(
+    async fn purge(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
-    ) -> Result<ResetProgress, StorageError> {
+    ) -> Result<PurgeProgress, StorageError> {
         self.forget(id);
-        inner.reset(id).await
+        inner.purge(id).await
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "refuse_the_old_epoch_of_a_writer_that_recovered_again",
             "refuse_an_epoch_that_was_never_given",
             "store_a_dropped_write_before_the_next_recovery_or_never",
-            "refuse_writers_of_before_a_reset",
+            "refuse_writers_of_before_a_purge",
         ],
     )
     .perhaps(&["count_a_write_that_races_a_recovery_or_refuse_it"]),

@@ -15,7 +15,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "tell_where_an_id_stands_after_a_restart",
             "go_on_raising_epochs_after_restart",
             "accept_the_writer_of_the_last_epoch_after_restart",
-            "keep_a_reset_over_a_restart",
+            "keep_a_purge_over_a_restart",
         ],
     ),
     Mutant::new(
@@ -42,7 +42,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "journal_serialization_spec::serialize_persistent",
             "journal_serialization_spec::serialize_persistent_with_string_manifest",
             "journal_serialization_spec::serialize_persistent_with_event_adapter_manifest",
-            "keep_what_is_stored_after_a_delete_and_a_reset",
+            "keep_what_is_stored_after_a_delete_and_a_purge",
         ],
     ),
     Mutant::new(
@@ -79,7 +79,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         &["J-WRITE-3"],
         &[
             "show_stored_events_to_every_instance",
-            "keep_what_is_stored_after_a_delete_and_a_reset",
+            "keep_what_is_stored_after_a_delete_and_a_purge",
         ],
     ),
 ];

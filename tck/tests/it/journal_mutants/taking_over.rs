@@ -27,7 +27,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "see_what_another_instance_did",
             "store_the_neighbours_of_writes_that_do_not_take_over",
             "store_the_write_of_who_has_an_id_or_of_who_takes_it_over",
-            "take_over_after_a_reset",
+            "take_over_after_a_purge",
             "take_over_after_everything_was_deleted",
             "take_over_an_id_never_seen_with_its_first_event",
             "take_over_and_go_on_in_one_call",
@@ -81,7 +81,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "refuse_a_writer_after_another_took_over_elsewhere",
             "refuse_to_take_over_from_an_epoch_that_is_not_the_present_one",
             "store_the_neighbours_of_writes_that_do_not_take_over",
-            "take_over_after_a_reset",
+            "take_over_after_a_purge",
             "take_over_many_ids_in_one_call",
             "take_over_with_a_dropped_write_or_not_at_all",
         ],
@@ -144,7 +144,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         &[
             "refuse_a_writer_after_another_took_over",
             "refuse_a_writer_after_another_took_over_elsewhere",
-            "refuse_writers_of_before_a_reset",
+            "refuse_writers_of_before_a_purge",
         ],
     ),
     Mutant::new(

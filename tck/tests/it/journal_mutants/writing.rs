@@ -61,7 +61,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "store_the_write_of_who_has_an_id_or_of_who_takes_it_over",
         "take_over_twice_in_one_call",
         "count_a_write_that_races_a_recovery_or_refuse_it",
-        "refuse_writers_of_before_a_reset",
+        "refuse_writers_of_before_a_purge",
     ]),
     Mutant::new(
         "NamesNobody",

@@ -76,7 +76,7 @@ impl Expected {
                 saved: found.snapshots.last().map_or(0, |(number, _)| *number),
                 deleting: found.deleted_to,
                 deleted: found.deleted_to,
-                has_holes: !is_retaining(id) || found.purged_to < found.deleted_to,
+                has_holes: !is_retaining(id) || found.swept_to < found.deleted_to,
                 ..Stream::default()
             };
             if let Some((_, text)) = found.snapshots.last() {

@@ -15,7 +15,7 @@ use super::stores::{MAIN, Stores};
 pub(crate) struct FoundStream {
     pub(crate) highest: u64,
     pub(crate) deleted_to: u64,
-    pub(crate) purged_to: u64,
+    pub(crate) swept_to: u64,
     /// Every row, in the order of numbers: number and text.
     pub(crate) events: Vec<(u64, String)>,
     /// The snapshots, in the order of numbers.
@@ -61,7 +61,7 @@ const SELECTS: [(&str, &str); 5] = [
     ),
     (
         "main_file.journal_metadata",
-        "SELECT 'm', persistence_id, highest, deleted_to, purged_to, NULL FROM main_file.journal_metadata",
+        "SELECT 'm', persistence_id, highest, deleted_to, swept_to, NULL FROM main_file.journal_metadata",
     ),
     (
         "main_file.durable_state",
@@ -211,7 +211,7 @@ impl Found {
             }
             "m" => {
                 let stream = self.streams.entry(id.to_owned()).or_insert_with(stream);
-                [stream.highest, stream.deleted_to, stream.purged_to] = numbers;
+                [stream.highest, stream.deleted_to, stream.swept_to] = numbers;
             }
             _ => {
                 let state = FoundState {

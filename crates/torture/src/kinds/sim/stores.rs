@@ -14,7 +14,7 @@ use actix_persistence_memory::{
 };
 use actix_persistence_storage_api::{
     AtomicWrite, CurrentState, EventDeletion, Journal, JournalCapabilities, Operation, PageLimit,
-    Payload, PersistenceId, Recovered, ReplayPage, ReplayRange, ResetProgress, Revision,
+    Payload, PersistenceId, PurgeProgress, Recovered, ReplayPage, ReplayRange, Revision,
     SequenceNr, SnapshotCapabilities, SnapshotCriteria, SnapshotMetadata, SnapshotRecord,
     SnapshotStore, StateCapabilities, StateQueries, StateStore, StateUpdate, StateWrite,
     StorageError, StorageErrorKind, StreamHead, WriteOutcome, WriterId,
@@ -255,10 +255,10 @@ impl Journal for SimStores {
         self.write(Operation::DeleteMessagesTo, id, work).await
     }
 
-    async fn reset(&self, id: &PersistenceId) -> Result<ResetProgress, StorageError> {
+    async fn purge(&self, id: &PersistenceId) -> Result<PurgeProgress, StorageError> {
         let (inner, of) = (Arc::clone(&self.inner), id.clone());
-        let work = async move { inner.journal.reset(&of).await };
-        self.write(Operation::Reset, id, work).await
+        let work = async move { inner.journal.purge(&of).await };
+        self.write(Operation::Purge, id, work).await
     }
 
     fn capabilities(&self) -> JournalCapabilities {

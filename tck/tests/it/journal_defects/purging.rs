@@ -1,13 +1,13 @@
-//! Defects of resetting.
+//! Defects of purging.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, PersistenceId, Recovered,
-    ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError, StreamHead, WriteOutcome,
-    WriterId,
+    AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, PersistenceId,
+    PurgeProgress, Recovered, ReplayPage, ReplayRange, SequenceNr, StorageError, StreamHead,
+    WriteOutcome, WriterId,
 };
 use async_trait::async_trait;
 
@@ -16,66 +16,66 @@ use crate::broken_journal::JournalDefect;
 
 defect! {
     /// Deletes the events and keeps the numbers.
-    KeepsNumbersInAReset,
-    reset(inner, id) {
+    KeepsNumbersInAPurge,
+    purge(inner, id) {
         inner.delete_messages_to(id, EventDeletion::up_to(SequenceNr::MAX)).await?;
-        Ok(ResetProgress::Done)
+        Ok(PurgeProgress::Done)
     }
 }
 
 defect! {
     /// Makes a row for an id it never saw.
-    LeavesATraceOfAReset,
-    reset(inner, id) {
+    LeavesATraceOfAPurge,
+    purge(inner, id) {
         inner.recover(id, WriterId::random()).await?;
-        inner.reset(id).await
+        inner.purge(id).await
     }
 }
 
 defect! {
     /// Removes one event with each call, and hides none before.
-    ShowsWhatIsNotResetYet,
-    reset(inner, id) {
+    ShowsWhatIsNotPurgedYet,
+    purge(inner, id) {
         let page = inner
             .replay_messages(id, ReplayRange::ALL, PageLimit::events(1))
             .await?;
         let Some(event) = page.events.first().filter(|_| page.more) else {
-            return inner.reset(id).await;
+            return inner.purge(id).await;
         };
         inner.delete_messages_to(id, EventDeletion::up_to(event.sequence_nr)).await?;
-        Ok(ResetProgress::Unfinished)
+        Ok(PurgeProgress::Unfinished)
     }
 }
 
 defect! {
     /// Forgets the numbers with the first call, and wants another one.
     ForgetsNumbersBeforeItIsDone,
-    reset(inner, id) {
+    purge(inner, id) {
         let highest = inner.read_highest_sequence_nr(id, 0).await?;
-        let progress = inner.reset(id).await?;
-        Ok(if highest > 0 { ResetProgress::Unfinished } else { progress })
+        let progress = inner.purge(id).await?;
+        Ok(if highest > 0 { PurgeProgress::Unfinished } else { progress })
     }
 }
 
-/// Resets without having said so.
+/// Purges without having said so.
 #[derive(Clone, Default)]
-pub(crate) struct ResetsUndeclared;
+pub(crate) struct PurgesUndeclared;
 
-impl JournalDefect for ResetsUndeclared {
+impl JournalDefect for PurgesUndeclared {
     fn capabilities(&self, mut declared: JournalCapabilities) -> JournalCapabilities {
-        declared.reset = false;
+        declared.purge = false;
         declared
     }
 }
 
-/// Resets every id.
+/// Purges every id.
 #[derive(Clone, Default)]
-pub(crate) struct ResetsAllIds {
+pub(crate) struct PurgesAllIds {
     ids: Arc<Mutex<HashSet<PersistenceId>>>,
 }
 
 #[async_trait]
-impl JournalDefect for ResetsAllIds {
+impl JournalDefect for PurgesAllIds {
     async fn recover(
         &self,
         inner: &MemoryJournal,
@@ -86,32 +86,32 @@ impl JournalDefect for ResetsAllIds {
         inner.recover(id, writer).await
     }
 
-    async fn reset(
+    async fn purge(
         &self,
         inner: &MemoryJournal,
         _id: &PersistenceId,
-    ) -> Result<ResetProgress, StorageError> {
+    ) -> Result<PurgeProgress, StorageError> {
         let ids: Vec<_> = self.ids.lock().unwrap().iter().cloned().collect();
         for id in &ids {
-            let _ = inner.reset(id).await?;
+            let _ = inner.purge(id).await?;
         }
-        Ok(ResetProgress::Done)
+        Ok(PurgeProgress::Done)
     }
 }
 
 /// Goes on telling what was deleted before.
 #[derive(Clone, Default)]
-pub(crate) struct KeepsDeletedToInAReset {
+pub(crate) struct KeepsDeletedToInAPurge {
     kept: Arc<Mutex<HashMap<PersistenceId, SequenceNr>>>,
 }
 
 #[async_trait]
-impl JournalDefect for KeepsDeletedToInAReset {
-    async fn reset(
+impl JournalDefect for KeepsDeletedToInAPurge {
+    async fn purge(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
-    ) -> Result<ResetProgress, StorageError> {
+    ) -> Result<PurgeProgress, StorageError> {
         let page = inner
             .replay_messages(id, ReplayRange::ALL, PageLimit::events(0))
             .await?;
@@ -120,7 +120,7 @@ impl JournalDefect for KeepsDeletedToInAReset {
             let kept = kept.entry(id.clone()).or_default();
             *kept = page.deleted_to.max(*kept);
         }
-        inner.reset(id).await
+        inner.purge(id).await
     }
 
     async fn replay(
@@ -158,15 +158,15 @@ impl JournalDefect for RemovesLate {
         inner.delete_messages_to(id, deletion).await
     }
 
-    async fn reset(
+    async fn purge(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
-    ) -> Result<ResetProgress, StorageError> {
+    ) -> Result<PurgeProgress, StorageError> {
         if self.deleted.lock().unwrap().remove(id) {
             self.late.lock().unwrap().insert(id.clone());
         }
-        inner.reset(id).await
+        inner.purge(id).await
     }
 
     async fn write(
@@ -190,15 +190,15 @@ impl JournalDefect for RemovesLate {
     }
 }
 
-/// Takes a reset for a new id: epochs start again, too.
-pub(crate) type ForgetsEpochsInAReset = NewLife<true>;
+/// Takes a purge for a new id: epochs start again, too.
+pub(crate) type ForgetsEpochsInAPurge = NewLife<true>;
 
-/// Forgets a reset when it is opened again.
-pub(crate) type ForgetsResets = NewLife<false>;
+/// Forgets a purge when it is opened again.
+pub(crate) type ForgetsPurges = NewLife<false>;
 
-/// Keeps what comes after a reset under another id of the inner journal.
+/// Keeps what comes after a purge under another id of the inner journal.
 ///
-/// If that is durable, epochs start again; otherwise each opening has its own resets, and raises the epoch properly.
+/// If that is durable, epochs start again; otherwise each opening has its own purges, and raises the epoch properly.
 pub(crate) struct NewLife<const DURABLE: bool> {
     lives: Arc<Mutex<HashMap<PersistenceId, u64>>>,
 }
@@ -305,12 +305,12 @@ impl<const DURABLE: bool> JournalDefect for NewLife<DURABLE> {
         inner.delete_messages_to(&self.of(id), deletion).await
     }
 
-    async fn reset(
+    async fn purge(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
-    ) -> Result<ResetProgress, StorageError> {
+    ) -> Result<PurgeProgress, StorageError> {
         self.end(inner, id).await?;
-        Ok(ResetProgress::Done)
+        Ok(PurgeProgress::Done)
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::{BackOff, Operation, StorageError, StorageErrorKind};
 
-use super::delete::{Chunk, purge_next};
+use super::delete::{Chunk, sweep_next};
 use crate::connection::Connections;
 use crate::{Dialect, JournalStatements};
 
@@ -17,7 +17,7 @@ const LONGEST_DELAY: Duration = Duration::from_secs(60);
 ///
 /// The database knows which rows are left to remove: when the process ends in the middle, the next one goes on.
 #[derive(Debug)]
-pub(super) struct Purger<D: Dialect> {
+pub(super) struct Sweeper<D: Dialect> {
     work: Arc<Work<D>>,
 }
 
@@ -34,7 +34,7 @@ struct Work<D: Dialect> {
     is_paused: AtomicBool,
 }
 
-impl<D: Dialect> Purger<D> {
+impl<D: Dialect> Sweeper<D> {
     pub(super) fn new(
         connections: Weak<Connections<D::Connector>>,
         statements: Arc<JournalStatements>,
@@ -89,7 +89,7 @@ impl<D: Dialect> Work<D> {
         let mut delays = BackOff::new(SHORTEST_DELAY, LONGEST_DELAY, 0.2);
         loop {
             let seen = self.requests.load(Ordering::Acquire);
-            if let Err(error) = self.purge_all().await
+            if let Err(error) = self.sweep_all().await
                 && !self.is_paused()
             {
                 let delay = delays.next_delay();
@@ -111,26 +111,26 @@ impl<D: Dialect> Work<D> {
         }
     }
 
-    async fn purge_all(&self) -> Result<(), StorageError> {
-        while !self.is_paused() && self.purge_chunk().await? {}
+    async fn sweep_all(&self) -> Result<(), StorageError> {
+        while !self.is_paused() && self.sweep_chunk().await? {}
         *self.chunk() = self.full_chunk;
         Ok(())
     }
 
     /// Returns whether there was something to remove; not when the journal is gone.
-    async fn purge_chunk(&self) -> Result<bool, StorageError> {
+    async fn sweep_chunk(&self) -> Result<bool, StorageError> {
         let Some(connections) = self.connections.upgrade() else {
             return Ok(false);
         };
         let statements = Arc::clone(&self.statements);
         let chunk = *self.chunk();
-        let purged = connections
+        let swept = connections
             .transaction(Operation::DeleteMessagesTo, (), move |connection, ()| {
                 let statements = Arc::clone(&statements);
-                Box::pin(async move { purge_next::<D>(connection, &statements, chunk).await })
+                Box::pin(async move { sweep_next::<D>(connection, &statements, chunk).await })
             })
             .await;
-        match purged {
+        match swept {
             Err(error) if self.takes_less_after(&error, chunk) => {
                 tracing::debug!(
                     error = &error as &dyn std::error::Error,
@@ -140,7 +140,7 @@ impl<D: Dialect> Work<D> {
                 tokio::time::sleep(SHORTEST_DELAY).await;
                 Ok(true)
             }
-            purged => purged,
+            swept => swept,
         }
     }
 
