@@ -19,12 +19,12 @@ mod outcomes;
 mod page;
 mod purge;
 mod race;
-mod recover;
 mod replay;
 mod size;
 mod take_over;
 mod take_over_at_once;
 mod take_over_in_groups;
+mod take_over_with_a_write;
 mod write;
 
 /// The spec; the groups stand in the order in which a new plugin wants to make them pass.
@@ -32,7 +32,7 @@ pub(crate) const SPEC: Spec<dyn Journal> = Spec {
     name: "journal_spec",
     groups: &[
         initialize::CASES,
-        recover::CASES,
+        take_over::CASES,
         head::CASES,
         write::CASES,
         replay::CASES,
@@ -44,7 +44,7 @@ pub(crate) const SPEC: Spec<dyn Journal> = Spec {
         conflict::CASES,
         outcomes::CASES,
         fence::CASES,
-        take_over::CASES,
+        take_over_with_a_write::CASES,
         take_over_in_groups::CASES,
         fenced_delete::CASES,
         fields::CASES,

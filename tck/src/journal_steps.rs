@@ -76,7 +76,7 @@ pub(crate) async fn expect_highest(
     id: &PersistenceId,
     expected: SequenceNr,
 ) -> CaseResult {
-    let found = journal.read_highest_sequence_nr(id, 0).await?;
+    let found = journal.read_highest_sequence_nr(id).await?;
     expect_eq("highest sequence number", found, expected)
 }
 

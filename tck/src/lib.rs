@@ -29,12 +29,14 @@ mod query_steps;
 mod snapshot_steps;
 mod state_steps;
 mod subject;
+mod take_over_one;
 mod writer;
 
 pub use fixture::{BoxError, Fixture};
 pub use fronts::{Fronted, Fronts};
 pub use kit::{CaseOutcome, CaseReport, Kit};
 pub use plugin_fixture::PluginFixture;
+pub use take_over_one::TakeOverOne;
 
 pub use case::CaseInfo;
 pub use not_there_yet::{NOT_THERE_YET, NotThereYet};

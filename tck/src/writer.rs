@@ -1,24 +1,25 @@
-//! A writer: one incarnation that recovered a persistence id and writes to it.
+//! A writer: one incarnation that took a persistence id over and writes to it.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Epoch, EventRecord, Fence, Journal, Payload, PersistenceId, Recovered,
-    SequenceConflict, SequenceNr, Timestamp, WriteOutcome, WriterId, WriterPosition,
+    AtomicWrite, Epoch, EventRecord, Fence, Journal, Payload, PersistenceId, SequenceConflict,
+    SequenceNr, TakenOver, Timestamp, WriteOutcome, WriterId, WriterPosition,
 };
 
 use crate::failure::{CaseResult, Failure, expect_eq};
 use crate::journal_steps::{conflict_in, expect_records, expect_stored, replayed};
 use crate::subject::Subject;
+use crate::take_over_one::TakeOverOne;
 
 /// An incarnation with its fence, and events as it would write them.
 pub(crate) struct Writer {
     pub(crate) id: PersistenceId,
     pub(crate) writer: WriterId,
-    /// The result of its recovery or of its look at the head; the epoch is the one that it holds, or would take the id
+    /// The result of taking over, or of its look at the head; the epoch is the one that it holds, or would take the id
     /// over from.
-    pub(crate) recovered: Recovered,
+    pub(crate) taken: TakenOver,
     /// The number of the next event.
     pub(crate) next: SequenceNr,
 }
@@ -54,23 +55,23 @@ impl Subject<dyn Journal> {
 
 impl Writer {
     /// Takes over the id before it writes.
-    pub(crate) async fn recover(
+    pub(crate) async fn holder_of(
         journal: &dyn Journal,
         id: &PersistenceId,
     ) -> Result<Self, Failure> {
         let writer = WriterId::random();
-        let recovered = journal.recover(id, writer).await?;
+        let taken = journal.take_over_one(id, writer).await?;
         Ok(Self {
             id: id.clone(),
             writer,
-            recovered,
-            next: recovered.highest_sequence_nr + 1,
+            taken,
+            next: taken.highest_sequence_nr + 1,
         })
     }
 
-    /// Recovers a fresh id as [`recover`](Self::recover) does.
+    /// Takes over a fresh id as [`holder_of`](Self::holder_of) does.
     pub(crate) async fn of_fresh_id(journal: &dyn Journal) -> Result<Self, Failure> {
-        Self::recover(journal, &fresh_id()).await
+        Self::holder_of(journal, &fresh_id()).await
     }
 
     /// Looks at the id, as a recovering actor does that takes it over with its first write.
@@ -79,7 +80,7 @@ impl Writer {
         Ok(Self {
             id: id.clone(),
             writer: WriterId::random(),
-            recovered: Recovered {
+            taken: TakenOver {
                 highest_sequence_nr: head.highest_sequence_nr,
                 deleted_to: head.deleted_to,
                 epoch: head.epoch,
@@ -93,7 +94,7 @@ impl Writer {
         Self {
             id: id.clone(),
             writer,
-            recovered: Recovered {
+            taken: TakenOver {
                 highest_sequence_nr: 0,
                 deleted_to: 0,
                 epoch,
@@ -130,7 +131,7 @@ impl Writer {
 
     /// Returns an atomic write of these events.
     pub(crate) fn write_of(&self, events: Vec<EventRecord>) -> AtomicWrite {
-        AtomicWrite::new(self.id.clone(), self.recovered.epoch, events)
+        AtomicWrite::new(self.id.clone(), self.taken.epoch, events)
             .expect("the kit makes events with consecutive numbers and one writer")
     }
 
@@ -141,14 +142,14 @@ impl Writer {
 
     /// Returns an atomic write of these events that takes the id over.
     pub(crate) fn claim_of(&self, events: Vec<EventRecord>) -> AtomicWrite {
-        let from = self.recovered.epoch;
+        let from = self.taken.epoch;
         AtomicWrite::new(self.id.clone(), Fence::TakesOver { from }, events)
             .expect("the kit makes events with consecutive numbers and one writer")
     }
 
     /// Notes that a write has taken the id over, up to this number.
     pub(crate) fn has_taken_over(&mut self, highest: SequenceNr) {
-        self.recovered.epoch += 1;
+        self.taken.epoch += 1;
         self.next = highest + 1;
     }
 
@@ -192,7 +193,7 @@ impl Writer {
 
 /// Expects that a write lost against the one who holds the id.
 ///
-/// `refused` is the write, `holder` the last one who recovered and `highest` the highest number stored.
+/// `refused` is the write, `holder` the last one who took over and `highest` the highest number stored.
 #[track_caller]
 pub(crate) fn expect_conflict(
     outcome: &WriteOutcome,
@@ -209,7 +210,7 @@ pub(crate) fn expect_conflict(
         },
         stored: WriterPosition {
             writer: holder.writer,
-            epoch: holder.recovered.epoch,
+            epoch: holder.taken.epoch,
             sequence_nr: highest,
         },
     };

@@ -258,7 +258,7 @@ impl Cleanup {
             return Ok(None);
         };
         let snapshot = record.metadata.sequence_nr;
-        let highest = journal.read_highest_sequence_nr(id.clone(), 0).await?;
+        let highest = journal.read_highest_sequence_nr(id.clone()).await?;
         if snapshot > highest {
             return Err(CleanupError::SnapshotAhead {
                 persistence_id: id.clone(),

@@ -99,7 +99,7 @@ impl Cleanup {
         to: SequenceNr,
     ) -> Result<(Option<(SequenceNr, SequenceNr)>, SequenceNr), CleanupError> {
         let (journal, _) = self.journal()?;
-        let highest = journal.read_highest_sequence_nr(id.clone(), 0).await?;
+        let highest = journal.read_highest_sequence_nr(id.clone()).await?;
         let nothing = PageLimit::events(0);
         let page = journal.replay(id.clone(), ReplayRange::ALL, nothing);
         let (first, last) = (page.await?.deleted_to + 1, to.min(highest));

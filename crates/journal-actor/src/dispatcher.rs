@@ -55,7 +55,7 @@ impl Dispatcher {
     fn breaker(&self, request: &Ordered) -> &CircuitBreaker {
         match request {
             Ordered::Write(_) | Ordered::Alone(_) => &self.calls.writes,
-            Ordered::Recover(_) | Ordered::Fence(_) => &self.calls.recoveries,
+            Ordered::TakeOver(_) | Ordered::Fence(_) => &self.calls.recoveries,
             Ordered::Read(read) => self.breaker_of_read(read),
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, PersistenceId, Recovered, StorageError, WriterId,
+    AtomicWrite, PersistenceId, StorageError, TakenOver, WriterId,
 };
 use actix_persistence_store_actor::{Ask, Question, Refusal, Refuse, Slot};
 use tokio::time::Instant;
@@ -19,7 +19,7 @@ pub(crate) struct Job<Q: Question, P> {
 }
 
 pub(crate) type WriteJob = Job<WriteQuestion, Vec<AtomicWrite>>;
-pub(crate) type RecoverJob = Job<Ask<Recovered>, WriterId>;
+pub(crate) type TakeOverJob = Job<Ask<TakenOver>, WriterId>;
 pub(crate) type LookJob = Job<Ask<Standing>, WriterId>;
 
 /// A request whose asker waits, whatever it asks for.

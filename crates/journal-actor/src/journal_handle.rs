@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::{
     EventDeletion, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
-    PurgeProgress, Recovered, ReplayPage, ReplayRange, SequenceNr, StorageError, StorageErrorKind,
-    StreamHead, WriterId,
+    PurgeProgress, ReplayPage, ReplayRange, SequenceNr, StorageError, StorageErrorKind, StreamHead,
+    TakenOver, WriterId,
 };
 use actix_persistence_store_actor::{
     Ask, Caller, Front, Outstanding, RecoveryPermit, RecoveryPermits, Refusal, Refuse, Reply, Slot,
@@ -58,7 +58,7 @@ impl JournalHandle {
         let calls = PluginCalls::new(journal.clone(), caller, &settings);
         let dispatcher = Dispatcher::new(calls, &settings, &capabilities);
         let permits = RecoveryPermits::new(
-            Operation::Recover,
+            Operation::TakeOver,
             settings.max_concurrent_recoveries,
             settings.recovery_permit_timeout,
             runtime.clone(),
@@ -81,7 +81,6 @@ impl JournalHandle {
     pub fn write(&self, request: WriteRequest) -> Reply<WriteReply> {
         let question = WriteQuestion {
             persistence_id: request.persistence_id,
-            incarnation: request.incarnation,
             writes: request.writes.len(),
         };
         let foreign = request
@@ -95,11 +94,8 @@ impl JournalHandle {
             payload: request.writes,
         };
         if job.payload.is_empty() {
-            let incarnation = job.slot.question().incarnation;
-            job.slot.answer(WriteReply {
-                incarnation,
-                outcomes: Vec::new(),
-            });
+            let outcomes = Vec::new();
+            job.slot.answer(WriteReply { outcomes });
         } else if foreign {
             let message =
                 "a request holds the writes of one persistence id, this one has another's";
@@ -135,17 +131,17 @@ impl JournalHandle {
         self.ask(operation, persistence_id, limit, of_its_id, call)
     }
 
-    /// Takes over an id, together with other recoveries, once all earlier requests of it have ended.
+    /// Takes over an id, together with others, once all earlier requests of it have ended.
     ///
     /// An earlier write that hangs is waited for at most twice the call time-out; the raised epoch then fences it.
-    pub fn recover(
+    pub fn take_over(
         &self,
         persistence_id: PersistenceId,
         writer: WriterId,
-    ) -> Reply<Result<Recovered, StorageError>> {
+    ) -> Reply<Result<TakenOver, StorageError>> {
         let limit = self.settings().recovery_event_timeout;
-        let request = |job| Request::Ordered(Ordered::Recover(job));
-        self.send_job(Operation::Recover, persistence_id, limit, writer, request)
+        let request = |job| Request::Ordered(Ordered::TakeOver(job));
+        self.send_job(Operation::TakeOver, persistence_id, limit, writer, request)
     }
 
     /// Reads a page of events, without circuit breaker, and without waiting for writes under way.
@@ -169,12 +165,11 @@ impl JournalHandle {
     pub fn read_highest_sequence_nr(
         &self,
         persistence_id: PersistenceId,
-        from: SequenceNr,
     ) -> Reply<Result<SequenceNr, StorageError>> {
         let limit = self.settings().recovery_event_timeout;
         let operation = Operation::ReadHighestSequenceNr;
-        let call = move |journal: Arc<dyn Journal>, id| async move {
-            journal.read_highest_sequence_nr(&id, from).await
+        let call = |journal: Arc<dyn Journal>, id| async move {
+            journal.read_highest_sequence_nr(&id).await
         };
         self.ask(operation, persistence_id, limit, of_its_id, call)
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::{
     AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, PersistenceId,
-    PurgeProgress, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError,
-    StreamHead, WriteOutcome, WriterId,
+    PurgeProgress, ReplayPage, ReplayRange, SequenceNr, StorageError, StreamHead, TakeOverRequest,
+    TakenOver, WriteOutcome,
 };
 use actix_persistence_store_actor::{StoreThread, deadline_after};
 use async_trait::async_trait;
@@ -83,30 +83,22 @@ impl Journal for JournalProxy {
         self.handle.read_head(persistence_id.clone()).await
     }
 
-    async fn recover(
+    async fn take_over(
         &self,
-        persistence_id: &PersistenceId,
-        writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        self.handle.recover(persistence_id.clone(), writer).await
-    }
-
-    async fn recover_many(
-        &self,
-        requests: &[RecoveryRequest],
-    ) -> Result<Vec<Recovered>, StorageError> {
+        requests: &[TakeOverRequest],
+    ) -> Result<Vec<TakenOver>, StorageError> {
         let replies: Vec<_> = requests
             .iter()
             .map(|request| {
                 self.handle
-                    .recover(request.persistence_id.clone(), request.writer)
+                    .take_over(request.persistence_id.clone(), request.writer)
             })
             .collect();
-        let mut recovered = Vec::with_capacity(replies.len());
+        let mut taken = Vec::with_capacity(replies.len());
         for reply in replies {
-            recovered.push(reply.await?);
+            taken.push(reply.await?);
         }
-        Ok(recovered)
+        Ok(taken)
     }
 
     async fn write_messages(
@@ -119,7 +111,6 @@ impl Journal for JournalProxy {
             let first = &share.writes[0];
             let reply = self.handle.write(WriteRequest {
                 persistence_id: first.persistence_id().clone(),
-                incarnation: first.writer(),
                 writes: share.writes,
                 deadline,
             });
@@ -148,10 +139,9 @@ impl Journal for JournalProxy {
     async fn read_highest_sequence_nr(
         &self,
         persistence_id: &PersistenceId,
-        from: SequenceNr,
     ) -> Result<SequenceNr, StorageError> {
         self.handle
-            .read_highest_sequence_nr(persistence_id.clone(), from)
+            .read_highest_sequence_nr(persistence_id.clone())
             .await
     }
 

@@ -94,7 +94,7 @@ impl Lane {
             self.collect();
             match self.waiting.next(&self.blocked, &self.unsettled) {
                 Some(Step::Writes(group)) => self.perform(group).await,
-                Some(Step::Recoveries(group)) => self.perform(group).await,
+                Some(Step::TakeOvers(group)) => self.perform(group).await,
                 Some(Step::Fences(group)) => self.perform(group).await,
                 Some(Step::Alone(single)) => self.perform_alone(single).await,
                 Some(Step::Read(read)) => self.read(read),

@@ -2,7 +2,7 @@
 
 use actix_persistence_store_actor::{Refusal, Refuse};
 
-use crate::job::{LookJob, RecoverJob, Waiter, WriteJob};
+use crate::job::{LookJob, TakeOverJob, Waiter, WriteJob};
 use crate::single::Single;
 
 /// A request, by what it waits for and what waits for it.
@@ -16,7 +16,7 @@ pub(crate) enum Request {
 /// A request that changes something: it waits for the earlier requests of its id, and takes up the lane.
 pub(crate) enum Ordered {
     Write(WriteJob),
-    Recover(RecoverJob),
+    TakeOver(TakeOverJob),
     /// A look at an id of which something may still be under way: it is taken over instead.
     Fence(LookJob),
     /// It shares its call with no other.
@@ -44,7 +44,7 @@ impl Ordered {
     pub(crate) fn waiter(&self) -> &dyn Waiter {
         match self {
             Ordered::Write(job) => job,
-            Ordered::Recover(job) => job,
+            Ordered::TakeOver(job) => job,
             Ordered::Fence(job) => job,
             Ordered::Alone(single) => single.waiter(),
             Ordered::Read(read) => read.waiter(),
@@ -75,7 +75,7 @@ impl Refuse for Ordered {
     fn refuse(self, refusal: &Refusal) {
         match self {
             Ordered::Write(job) => job.refuse(refusal),
-            Ordered::Recover(job) => job.refuse(refusal),
+            Ordered::TakeOver(job) => job.refuse(refusal),
             Ordered::Fence(job) => job.refuse(refusal),
             Ordered::Alone(single) => single.refuse(refusal),
             Ordered::Read(read) => read.refuse(refusal),

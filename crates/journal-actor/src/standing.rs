@@ -1,8 +1,8 @@
 //! The state of an id at the beginning of a recovery.
 
 use actix_persistence_storage_api::{
-    Fence, Operation, PersistenceId, Recovered, SequenceNr, StorageError, StorageErrorKind,
-    StreamHead,
+    Fence, Operation, PersistenceId, SequenceNr, StorageError, StorageErrorKind, StreamHead,
+    TakenOver,
 };
 
 /// The numbers that an incarnation knows of its id before it replays, and the fence of its first write.
@@ -41,12 +41,12 @@ impl Standing {
 }
 
 /// The id was taken over.
-impl From<Recovered> for Standing {
-    fn from(recovered: Recovered) -> Self {
+impl From<TakenOver> for Standing {
+    fn from(taken: TakenOver) -> Self {
         Self {
-            highest_sequence_nr: recovered.highest_sequence_nr,
-            deleted_to: recovered.deleted_to,
-            fence: Fence::Holds(recovered.epoch),
+            highest_sequence_nr: taken.highest_sequence_nr,
+            deleted_to: taken.deleted_to,
+            fence: Fence::Holds(taken.epoch),
         }
     }
 }

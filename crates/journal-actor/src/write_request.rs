@@ -1,7 +1,7 @@
 //! Asking for events to be stored.
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Operation, PersistenceId, StorageError, WriteOutcome, WriterId,
+    AtomicWrite, Operation, PersistenceId, StorageError, WriteOutcome,
 };
 use actix_persistence_store_actor::Question;
 use tokio::time::Instant;
@@ -13,8 +13,6 @@ pub struct WriteRequest {
     pub persistence_id: PersistenceId,
     /// The writes to store; a write of another id fails the request.
     pub writes: Vec<AtomicWrite>,
-    /// The incarnation that asks; it comes back with the reply.
-    pub incarnation: WriterId,
     /// The time at which the asker stops waiting; afterwards the request is not sent any more.
     pub deadline: Instant,
 }
@@ -22,8 +20,6 @@ pub struct WriteRequest {
 /// The one answer to a [`WriteRequest`].
 #[derive(Clone, Debug)]
 pub struct WriteReply {
-    /// The incarnation that asked.
-    pub incarnation: WriterId,
     /// The outcomes, one per write, in order; when the call as a whole failed, each is [`WriteOutcome::Failed`].
     pub outcomes: Vec<WriteOutcome>,
 }
@@ -31,7 +27,6 @@ pub struct WriteReply {
 /// The facts about a write request that are needed to answer it when nothing else does.
 pub(crate) struct WriteQuestion {
     pub(crate) persistence_id: PersistenceId,
-    pub(crate) incarnation: WriterId,
     pub(crate) writes: usize,
 }
 
@@ -48,7 +43,6 @@ impl Question for WriteQuestion {
 
     fn failed(&self, error: StorageError) -> WriteReply {
         WriteReply {
-            incarnation: self.incarnation,
             outcomes: vec![WriteOutcome::Failed(error); self.writes],
         }
     }

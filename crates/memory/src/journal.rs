@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use actix_persistence_storage_api::{
     AtomicWrite, Durability, Epoch, EventDeletion, EventRecord, Fence, Journal,
-    JournalCapabilities, PageLimit, PersistenceId, PurgeProgress, Recovered, ReplayPage,
-    ReplayRange, SequenceConflict, SequenceNr, StorageError, StreamHead, WriteOutcome, WriterId,
-    WriterPosition,
+    JournalCapabilities, PageLimit, PersistenceId, PurgeProgress, ReplayPage, ReplayRange,
+    SequenceConflict, SequenceNr, StorageError, StreamHead, TakeOverRequest, TakenOver,
+    WriteOutcome, WriterId, WriterPosition,
 };
 use async_trait::async_trait;
 
@@ -84,20 +84,22 @@ impl Journal for MemoryJournal {
         Ok(streams.get(persistence_id).map(head).unwrap_or_default())
     }
 
-    async fn recover(
+    async fn take_over(
         &self,
-        persistence_id: &PersistenceId,
-        writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
+        requests: &[TakeOverRequest],
+    ) -> Result<Vec<TakenOver>, StorageError> {
         let mut streams = self.lock();
-        let stream = streams.entry(persistence_id.clone()).or_default();
-        stream.epoch += 1;
-        stream.writer = Some(writer);
-        Ok(Recovered {
-            highest_sequence_nr: stream.highest,
-            deleted_to: stream.deleted_to,
-            epoch: stream.epoch,
-        })
+        let taken = requests.iter().map(|request| {
+            let stream = streams.entry(request.persistence_id.clone()).or_default();
+            stream.epoch += 1;
+            stream.writer = Some(request.writer);
+            TakenOver {
+                highest_sequence_nr: stream.highest,
+                deleted_to: stream.deleted_to,
+                epoch: stream.epoch,
+            }
+        });
+        Ok(taken.collect())
     }
 
     async fn write_messages(
@@ -137,16 +139,6 @@ impl Journal for MemoryJournal {
         let streams = self.lock();
         let stream = streams.get(persistence_id);
         Ok(stream.map_or_else(ReplayPage::default, |stream| stream.page(range, page)))
-    }
-
-    async fn read_highest_sequence_nr(
-        &self,
-        persistence_id: &PersistenceId,
-        _from: SequenceNr,
-    ) -> Result<SequenceNr, StorageError> {
-        let streams = self.lock();
-        let stream = streams.get(persistence_id);
-        Ok(stream.map_or(0, |stream| stream.highest))
     }
 
     async fn delete_messages_to(

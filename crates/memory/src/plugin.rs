@@ -73,13 +73,17 @@ const NO_SQL: &str = "has additional columns, a table by entity type, a change h
 #[cfg(test)]
 mod tests {
     use actix_persistence_storage_api::{Origin, PersistenceId, WriterId};
+    use actix_persistence_tck::TakeOverOne;
 
     use super::*;
 
     async fn epoch(plugin: &MemoryPlugin, section: &Section) -> u64 {
         let journal = plugin.journal(section).unwrap();
         let id = PersistenceId::of("Account", "1");
-        let recovered = journal.recover(&id, WriterId::random()).await.unwrap();
+        let recovered = journal
+            .take_over_one(&id, WriterId::random())
+            .await
+            .unwrap();
         recovered.epoch
     }
 

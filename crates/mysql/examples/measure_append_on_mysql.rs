@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use actix_persistence_mysql::{MysqlJournal, MysqlOptions};
 use actix_persistence_storage_api::{
-    AtomicWrite, EventRecord, Journal, Payload, PersistenceId, RecoveryRequest, Timestamp,
+    AtomicWrite, EventRecord, Journal, Payload, PersistenceId, TakeOverRequest, Timestamp,
     WriteOutcome, WriterId,
 };
 use sqlx::mysql::{MySqlArguments, MySqlConnectOptions};
@@ -245,12 +245,12 @@ async fn open(url: &str, ids: usize) -> MysqlJournal {
     for chunk in all.chunks(1_000) {
         let requests: Vec<_> = chunk
             .iter()
-            .map(|number| RecoveryRequest {
+            .map(|number| TakeOverRequest {
                 persistence_id: id(*number),
                 writer: WriterId::NIL,
             })
             .collect();
-        journal.recover_many(&requests).await.unwrap();
+        journal.take_over(&requests).await.unwrap();
     }
     journal
 }

@@ -45,7 +45,7 @@ impl Stores {
         match self {
             Stores::Events { journal, .. } => Ok(journal),
             Stores::State(_) => Err(unsupported(
-                Operation::Recover,
+                Operation::TakeOver,
                 "a durable state has no journal",
             )),
         }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use actix_persistence_postgres::{PostgresJournal, PostgresOptions};
 use actix_persistence_storage_api::{
-    AtomicWrite, EventRecord, Journal, Payload, PersistenceId, RecoveryRequest, Timestamp,
+    AtomicWrite, EventRecord, Journal, Payload, PersistenceId, TakeOverRequest, Timestamp,
     WriteOutcome, WriterId,
 };
 use sqlx::postgres::PgConnectOptions;
@@ -210,12 +210,12 @@ async fn journal_task(
 ) -> f64 {
     let writer = WriterId::random();
     for ids in load.ids.chunks(1_000) {
-        let request = |id: &PersistenceId| RecoveryRequest {
+        let request = |id: &PersistenceId| TakeOverRequest {
             persistence_id: id.clone(),
             writer,
         };
         let requests: Vec<_> = ids.iter().map(request).collect();
-        journal.recover_many(&requests).await.unwrap();
+        journal.take_over(&requests).await.unwrap();
     }
     let start = Instant::now();
     let mut events = 0;

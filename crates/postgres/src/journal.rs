@@ -1,12 +1,12 @@
 //! The part of the journal that is special to PostgreSQL: taking over, storing, reading a page.
 
 mod append;
-mod recover;
 mod replay;
+mod take_over;
 
 use actix_persistence_sql::{Group, JournalDialect, Opening, SqlError, SqlNames};
 use actix_persistence_storage_api::{
-    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+    PageLimit, PersistenceId, ReplayPage, ReplayRange, TakeOverRequest, TakenOver,
 };
 use sqlx::PgConnection;
 
@@ -21,13 +21,13 @@ impl JournalDialect for Postgres {
         crate::queries::queries(names)
     }
 
-    async fn recover(
+    async fn take_over(
         connection: &mut PgConnection,
         queries: &PostgresQueries,
-        requests: Vec<RecoveryRequest>,
+        requests: Vec<TakeOverRequest>,
         _: Opening,
-    ) -> Result<Vec<Recovered>, SqlError> {
-        recover::recover(connection, queries, requests).await
+    ) -> Result<Vec<TakenOver>, SqlError> {
+        take_over::take_over(connection, queries, requests).await
     }
 
     async fn append(

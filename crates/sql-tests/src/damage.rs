@@ -24,7 +24,7 @@ pub async fn rows_that_were_swapped_are_found(tables: &dyn Tables) {
         PersistenceId::of("Test", "b"),
     );
     for id in [&a, &b] {
-        let (writer, _) = Writer::recover(&*journal, id)
+        let (writer, _) = Writer::take_over(&*journal, id)
             .await
             .expect("it can be recovered");
         for number in 1..=3 {

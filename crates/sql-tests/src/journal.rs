@@ -48,7 +48,7 @@ macro_rules! test_two_writers {
     (server $tables:expr) => {
         $crate::test_two_writers!($tables);
         $crate::test_functions! { $tables; journal::two_writers;
-            an_event_of_another_tool_is_kept_and_counts_at_the_next_recovery;
+            an_event_of_another_tool_is_kept_and_counts_at_the_next_take_over;
         }
     };
     ($tables:expr) => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    Journal, PersistenceId, Recovered, SequenceNr, StorageError, WriteOutcome, WriterId,
+    Journal, PersistenceId, SequenceNr, StorageError, TakenOver, WriteOutcome, WriterId,
 };
 use actix_persistence_test_servers::{Direction, FaultProxy, Flow};
 use tokio::runtime::{Builder, Runtime};
@@ -21,7 +21,7 @@ const HELD_AFTER: [usize; 5] = [0, 3, 6, 9, 10];
 const EARLY: SequenceNr = 2;
 /// The longest time that anything may take on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A recovery that takes longer is kept out by what the late write has locked.
+/// A take-over that takes longer is kept out by what the late write has locked.
 const KEPT_OUT: Duration = Duration::from_millis(500);
 /// The interval of attempts and looks.
 const INTERVAL: Duration = Duration::from_millis(10);
@@ -39,19 +39,19 @@ struct Scene {
 /// The time at which the held-back bytes are delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Delivered {
-    /// Delivered before the id is recovered elsewhere.
+    /// Delivered before the id is taken over elsewhere.
     First,
     /// Delivered after that, while its number is still free.
-    AfterRecovery,
+    AfterTakeOver,
     /// Delivered after another event has its number.
     AfterWrite,
 }
 
-use Delivered::{AfterRecovery, AfterWrite, First};
+use Delivered::{AfterTakeOver, AfterWrite, First};
 
-/// Holds writes back at many points, each until its id was recovered elsewhere.
+/// Holds writes back at many points, each until its id was taken over elsewhere.
 ///
-/// A write that such a recovery has seen stays, any other must never be stored, and a client that is still there
+/// A write that such a take-over has seen stays, any other must never be stored, and a client that is still there
 /// gets a true answer.
 ///
 /// # Panics
@@ -62,7 +62,7 @@ pub fn late_writes_are_refused(url: &str, open: &OpenJournal) {
         elsewhere.initialize().await.expect("the server answers");
         for client_is_gone in [true, false] {
             let mut fates = Vec::new();
-            for delivered in [First, AfterRecovery, AfterWrite] {
+            for delivered in [First, AfterTakeOver, AfterWrite] {
                 for tenths in HELD_AFTER {
                     let scene = Scene {
                         client_is_gone,
@@ -74,7 +74,7 @@ pub fn late_writes_are_refused(url: &str, open: &OpenJournal) {
                 }
             }
             // Without the first the others would prove nothing.
-            for expected in [(First, true), (AfterRecovery, false), (AfterWrite, false)] {
+            for expected in [(First, true), (AfterTakeOver, false), (AfterWrite, false)] {
                 let found = fates.iter().any(|fate| (fate.0, fate.2) == expected);
                 assert!(found, "never {expected:?}: {fates:?}");
             }
@@ -83,7 +83,7 @@ pub fn late_writes_are_refused(url: &str, open: &OpenJournal) {
 }
 
 impl Scene {
-    /// Returns whether the late write was stored, and the recovery has seen that.
+    /// Returns whether the late write was stored, and the take-over has seen that.
     async fn play(self, url: &str, open: &OpenJournal, elsewhere: &Arc<dyn Journal>) -> bool {
         let id = PersistenceId::of("Late", &WriterId::random().to_string());
         let network = FaultProxy::start(port(url)).expect("a port is free");
@@ -96,12 +96,12 @@ impl Scene {
         if self.delivered == First {
             late.is_delivered().await;
         }
-        let (writer, recovered) = late.kept_back_while_recovering(elsewhere, &id).await;
-        if self.delivered == AfterRecovery {
+        let (writer, taken) = late.kept_back_while_taking_over(elsewhere, &id).await;
+        if self.delivered == AfterTakeOver {
             late.is_delivered().await;
         }
-        let highest = recovered.highest_sequence_nr;
-        assert!((EARLY..=EARLY + 1).contains(&highest), "{recovered:?}");
+        let highest = taken.highest_sequence_nr;
+        assert!((EARLY..=EARLY + 1).contains(&highest), "{taken:?}");
 
         let mut expected: Vec<_> = (1..=highest)
             .map(|number| (number, late.writer.writer))
@@ -150,7 +150,7 @@ impl Client {
     /// Stores some events, and returns while the next one is held back.
     async fn writes_late(self, id: &PersistenceId, network: FaultProxy, tenths: usize) -> Late {
         let passed = || network.passed(Direction::Requests);
-        let writer = self.recovers(id).await;
+        let writer = self.takes_over(id).await;
         let mut length = 0;
         for number in 1..=EARLY {
             let before = passed();
@@ -177,16 +177,16 @@ impl Client {
         }
     }
 
-    async fn recovers(&self, id: &PersistenceId) -> Writer {
+    async fn takes_over(&self, id: &PersistenceId) -> Writer {
         let (journal, id) = (Arc::clone(&self.journal), id.clone());
-        let recovery = self.runtime.spawn(async move {
+        let take_over = self.runtime.spawn(async move {
             journal.initialize().await?;
             // Ends what the journal does by itself: from here on every byte belongs to a call of the test.
             journal.close().await;
-            Writer::recover(&*journal, &id).await
+            Writer::take_over(&*journal, &id).await
         });
-        let recovered = recovery.await.expect("no panic");
-        recovered.expect("the server answers").0
+        let taken = take_over.await.expect("no panic");
+        taken.expect("the server answers").0
     }
 
     fn writes(
@@ -222,22 +222,22 @@ impl Late {
         }
     }
 
-    /// Recovers the id elsewhere, with the write delivered only if it keeps everybody out.
-    async fn kept_back_while_recovering(
+    /// Takes the id over elsewhere, with the write delivered only if it keeps everybody out.
+    async fn kept_back_while_taking_over(
         &self,
         elsewhere: &Arc<dyn Journal>,
         id: &PersistenceId,
-    ) -> (Writer, Recovered) {
-        let mut recovery = tokio::spawn(recovers(Arc::clone(elsewhere), id.clone()));
-        let in_time = timeout(KEPT_OUT, &mut recovery).await;
+    ) -> (Writer, TakenOver) {
+        let mut take_over = tokio::spawn(takes_over(Arc::clone(elsewhere), id.clone()));
+        let in_time = timeout(KEPT_OUT, &mut take_over).await;
         if in_time.is_err() {
             self.network.pass();
         }
-        let recovered = match in_time {
-            Ok(recovered) => recovered,
-            Err(_) => recovery.await,
+        let taken = match in_time {
+            Ok(taken) => taken,
+            Err(_) => take_over.await,
         };
-        recovered.expect("no panic")
+        taken.expect("no panic")
     }
 
     /// The client may hear that the outcome is unknown, but nothing wrong.
@@ -257,12 +257,12 @@ impl Late {
     }
 }
 
-/// Recovers the id, again and again while that fails for a reason that may pass.
-async fn recovers(journal: Arc<dyn Journal>, id: PersistenceId) -> (Writer, Recovered) {
+/// Takes the id over, again and again while that fails for a reason that may pass.
+async fn takes_over(journal: Arc<dyn Journal>, id: PersistenceId) -> (Writer, TakenOver) {
     let started = Instant::now();
     loop {
-        match Writer::recover(&*journal, &id).await {
-            Ok(recovered) => return recovered,
+        match Writer::take_over(&*journal, &id).await {
+            Ok(taken) => return taken,
             Err(error) => {
                 let may_pass = error.kind().is_transient() && started.elapsed() < PATIENCE;
                 assert!(may_pass, "{error:?}");

@@ -4,6 +4,7 @@ use actix_persistence_storage_api::{
     AtomicWrite, EventRecord, Fence, Journal, PageLimit, Payload, PersistenceId, ReplayPage,
     ReplayRange, SequenceNr, StorageError, StorageErrorKind, Timestamp, WriteOutcome, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 
 /// Returns the id of this name.
 pub fn id(name: &str) -> PersistenceId {
@@ -27,12 +28,12 @@ pub fn write(
     AtomicWrite::new(id.clone(), fence, events.collect()).unwrap()
 }
 
-/// Recovers an id and stores `number` more events.
+/// Takes an id over and stores `number` more events.
 pub async fn store(journal: &dyn Journal, id: &PersistenceId, number: u64) {
     let writer = WriterId::random();
-    let recovered = journal.recover(id, writer).await.unwrap();
-    let from = recovered.highest_sequence_nr + 1;
-    let write = write(id, recovered.epoch, writer, from..=from + number - 1);
+    let taken = journal.take_over_one(id, writer).await.unwrap();
+    let from = taken.highest_sequence_nr + 1;
+    let write = write(id, taken.epoch, writer, from..=from + number - 1);
     let outcomes = journal.write_messages(vec![write]).await.unwrap();
     assert!(outcomes[0].is_stored(), "{outcomes:?}");
 }

@@ -1,9 +1,10 @@
 //! An incarnation that writes to a journal directly.
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Epoch, EventRecord, Journal, PageLimit, Payload, PersistenceId, Recovered,
-    ReplayRange, SequenceNr, StorageError, Timestamp, WriteOutcome, WriterId,
+    AtomicWrite, Epoch, EventRecord, Journal, PageLimit, Payload, PersistenceId, ReplayRange,
+    SequenceNr, StorageError, TakenOver, Timestamp, WriteOutcome, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 
 /// An id, and who writes it.
 #[derive(Clone)]
@@ -15,18 +16,18 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Takes the id over.
-    pub(crate) async fn recover(
+    pub(crate) async fn take_over(
         journal: &dyn Journal,
         persistence_id: &PersistenceId,
-    ) -> Result<(Self, Recovered), StorageError> {
+    ) -> Result<(Self, TakenOver), StorageError> {
         let writer = WriterId::random();
-        let recovered = journal.recover(persistence_id, writer).await?;
+        let taken = journal.take_over_one(persistence_id, writer).await?;
         let writer = Self {
             persistence_id: persistence_id.clone(),
             writer,
-            epoch: recovered.epoch,
+            epoch: taken.epoch,
         };
-        Ok((writer, recovered))
+        Ok((writer, taken))
     }
 
     /// Writes one event; all of them have the same length.

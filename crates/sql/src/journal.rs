@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::{
     AtomicWrite, Effect, EventDeletion, EventRecord, Journal, JournalCapabilities, Operation,
-    PageLimit, PersistenceId, PurgeProgress, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
-    Roles, SequenceNr, StorageError, StorageErrorKind, StreamHead, WriteOutcome, WriterId,
+    PageLimit, PersistenceId, PurgeProgress, ReplayPage, ReplayRange, Roles, SequenceNr,
+    StorageError, StorageErrorKind, StreamHead, TakeOverRequest, TakenOver, WriteOutcome, WriterId,
     WriterPosition,
 };
 use async_trait::async_trait;
@@ -154,17 +154,18 @@ impl<D: Dialect> SqlJournal<D> {
 
     /// Returns why an id cannot be taken over if its row shows it: a database reports of a number that cannot be raised
     /// only that it breaks a rule. Of several ids, whoever asks finds the guilty one by asking for fewer.
-    async fn reason_of(&self, error: StorageError, requests: &[RecoveryRequest]) -> StorageError {
+    async fn reason_of(&self, error: StorageError, requests: &[TakeOverRequest]) -> StorageError {
         use StorageErrorKind::{Busy, Timeout, Unavailable};
         let [request] = requests else {
             return error;
         };
+        let error = error.with_persistence_id(request.persistence_id.clone());
         if matches!(error.kind(), Busy | Timeout | Unavailable) {
             return error;
         }
         match self.read_head(&request.persistence_id).await {
             Err(reason) if reason.kind() == StorageErrorKind::Corrupt => reason
-                .with_operation(Operation::Recover)
+                .with_operation(Operation::TakeOver)
                 .with_effect(error.effect().unwrap_or(Effect::Unknown)),
             _ => error,
         }
@@ -190,7 +191,7 @@ impl<D: Dialect> SqlJournal<D> {
         let statements = Arc::clone(&self.statements);
         let found = self
             .connections
-            .read(Operation::ReadHighestSequenceNr, move |connection| {
+            .read(Operation::ReadHead, move |connection| {
                 Box::pin(async move { find_positions::<D>(connection, &statements, losers).await })
             })
             .await;
@@ -256,50 +257,34 @@ impl<D: Dialect> Journal for SqlJournal<D> {
             .map_err(|error| error.with_persistence_id(persistence_id.clone()))
     }
 
-    async fn recover(
+    async fn take_over(
         &self,
-        persistence_id: &PersistenceId,
-        writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        let request = RecoveryRequest {
-            persistence_id: persistence_id.clone(),
-            writer,
-        };
-        let mut recovered = self
-            .recover_many(&[request])
-            .await
-            .map_err(|error| error.with_persistence_id(persistence_id.clone()))?;
-        Ok(recovered.pop().expect("one answer for one request"))
-    }
-
-    async fn recover_many(
-        &self,
-        requests: &[RecoveryRequest],
-    ) -> Result<Vec<Recovered>, StorageError> {
+        requests: &[TakeOverRequest],
+    ) -> Result<Vec<TakenOver>, StorageError> {
         if requests.is_empty() {
             return Ok(Vec::new());
         }
         let ids = requests.iter().map(|request| &request.persistence_id);
         let turn = self.turns.take(ids).await;
         let queries = Arc::clone(&self.queries);
-        let recovered = self
+        let taken = self
             .connections
             .begin_and_write(
-                Operation::Recover,
+                Operation::TakeOver,
                 requests.to_vec(),
                 move |connection, requests, opening| {
                     // Until the work is dropped, which is when it has ended.
                     let _ = &turn;
                     let queries = Arc::clone(&queries);
                     Box::pin(
-                        async move { D::recover(connection, &queries, requests, opening).await },
+                        async move { D::take_over(connection, &queries, requests, opening).await },
                     )
                 },
             )
             .await;
-        match recovered {
+        match taken {
             Err(error) => Err(self.reason_of(error, requests).await),
-            recovered => recovered,
+            taken => taken,
         }
     }
 
@@ -334,26 +319,6 @@ impl<D: Dialect> Journal for SqlJournal<D> {
         self.connections
             .read(Operation::ReplayMessages, move |connection| {
                 Box::pin(async move { D::read_page(connection, &queries, &id, range, page).await })
-            })
-            .await
-            .map_err(|error| error.with_persistence_id(persistence_id.clone()))
-    }
-
-    async fn read_highest_sequence_nr(
-        &self,
-        persistence_id: &PersistenceId,
-        _from: SequenceNr,
-    ) -> Result<SequenceNr, StorageError> {
-        let sql = self.statements.highest.clone();
-        let mut values = Values::<D>::with_capacity(1);
-        values.id(persistence_id);
-        self.connections
-            .read(Operation::ReadHighestSequenceNr, move |connection| {
-                Box::pin(async move {
-                    let rows = D::Database::fetch_all(connection, sql, values.into_arguments());
-                    let rows = rows.await?;
-                    rows.first().map_or(Ok(0), |row| get_number::<D>(row, 0))
-                })
             })
             .await
             .map_err(|error| error.with_persistence_id(persistence_id.clone()))

@@ -7,8 +7,6 @@ use sqlx::SqlStr;
 /// Values are named in the order given here, each once.
 #[derive(Clone, Debug)]
 pub struct JournalStatements {
-    /// The highest number ever stored of one id. Values: id. Returns one row.
-    pub highest: SqlStr,
     /// Selects the head of an id. Values: id. One row, as of one moment: highest number ever stored, deleted_to, epoch;
     /// 0 for an id that was never taken over.
     pub head: SqlStr,

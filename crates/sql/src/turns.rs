@@ -12,7 +12,7 @@ type Line = Arc<tokio::sync::Mutex<()>>;
 /// Lets calls about one id run one after the other, in the order in which they came.
 ///
 /// A call goes on after its caller went away. On another connection a later one could be faster, and the earlier would
-/// undo it: a recovery whose asker has gone would take the id from the one that came after it.
+/// undo it: a request whose asker has gone would take the id from the one that came after it.
 ///
 /// Ids are kept only while calls about them run or wait.
 #[derive(Debug, Default)]

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use actix_persistence_sqlite::{SqliteJournal, SqliteOptions};
 use actix_persistence_storage_api::{
-    AtomicWrite, EventRecord, Journal, Payload, PersistenceId, RecoveryRequest, Timestamp,
+    AtomicWrite, EventRecord, Journal, Payload, PersistenceId, TakeOverRequest, Timestamp,
     WriteOutcome, WriterId,
 };
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
@@ -116,12 +116,12 @@ async fn journal_rate(path: &Path, mut load: Load, group: usize, time: Duration)
     for ids in load.ids.chunks(1_000) {
         let requests: Vec<_> = ids
             .iter()
-            .map(|id| RecoveryRequest {
+            .map(|id| TakeOverRequest {
                 persistence_id: id.clone(),
                 writer,
             })
             .collect();
-        journal.recover_many(&requests).await.unwrap();
+        journal.take_over(&requests).await.unwrap();
     }
     let start = Instant::now();
     let mut events = 0;

@@ -2,12 +2,12 @@
 
 mod append;
 mod newest;
-mod recover;
 mod replay;
+mod take_over;
 
 use actix_persistence_sql::{ConnectionOf, Group, JournalDialect, Opening, SqlError, SqlNames};
 use actix_persistence_storage_api::{
-    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+    PageLimit, PersistenceId, ReplayPage, ReplayRange, TakeOverRequest, TakenOver,
 };
 
 use crate::Sqlite;
@@ -22,14 +22,14 @@ impl JournalDialect for Sqlite {
         JournalQueries::new(names)
     }
 
-    async fn recover(
+    async fn take_over(
         connection: &mut ConnectionOf<Self>,
         queries: &JournalQueries,
-        requests: Vec<RecoveryRequest>,
+        requests: Vec<TakeOverRequest>,
         opening: Opening,
-    ) -> Result<Vec<Recovered>, SqlError> {
+    ) -> Result<Vec<TakenOver>, SqlError> {
         opening.complete::<Self>(connection).await?;
-        recover::recover(connection, queries, &requests).await
+        take_over::take_over(connection, queries, &requests).await
     }
 
     async fn append(

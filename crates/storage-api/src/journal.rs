@@ -4,8 +4,8 @@ mod atomic_write;
 mod event_record;
 mod outcome;
 mod purge_progress;
-mod recovery;
 mod replay;
+mod take_over;
 
 use std::any::Any;
 
@@ -15,12 +15,11 @@ pub use atomic_write::{AtomicWrite, InvalidAtomicWrite};
 pub use event_record::EventRecord;
 pub use outcome::WriteOutcome;
 pub use purge_progress::PurgeProgress;
-pub use recovery::{EventDeletion, Fence, Recovered, RecoveryRequest, StreamHead};
 pub use replay::{PageLimit, ReplayPage, ReplayRange};
+pub use take_over::{EventDeletion, Fence, StreamHead, TakeOverRequest, TakenOver};
 
 use crate::{
     JournalCapabilities, Operation, PersistenceId, SequenceNr, StorageError, StorageErrorKind,
-    WriterId,
 };
 
 /// Stores events by persistence id, in order, and returns them.
@@ -66,57 +65,32 @@ pub trait Journal: Any + Send + Sync {
     /// Has no effect that could be lost.
     async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError>;
 
-    /// Takes over `persistence_id` for `writer` before it writes.
+    /// Takes over several ids, each at most once, for writers that have not written yet; a store with transactions does it
+    /// in one.
     ///
     /// The usual way to take an id over is its first write ([`Fence::TakesOver`](crate::Fence::TakesOver)). This call
     /// is for a caller that must be sure, before it replays, that nothing sent earlier can be stored any more.
     ///
     /// # Contract
-    /// - **J-RECOVER-1**: The call raises the epoch of the id by at least one and returns the new epoch; the first
+    /// - **J-TAKEOVER-1**: The call raises the epoch of each id by at least one and returns the new epoch; the first
     ///   epoch of an id is 1.
-    /// - **J-RECOVER-2**: The call returns the highest number ever stored and the highest deleted number; both are 0
-    ///   for an id never seen.
-    /// - **J-RECOVER-3**: After the call has returned, the store stores no write that names an older epoch, neither as
+    /// - **J-TAKEOVER-2**: The call returns the highest number ever stored and the highest deleted number of each id;
+    ///   both are 0 for an id never seen.
+    /// - **J-TAKEOVER-3**: After the call has returned, the store stores no write that names an older epoch, neither as
     ///   the epoch it [holds](crate::Fence::Holds) nor as the one it [takes over from](crate::Fence::TakesOver). The
     ///   returned numbers count every write that was stored before.
-    /// - **J-RECOVER-4**: The call leaves the epochs of other ids as they are.
-    /// - **J-RECOVER-5**: Epochs are durable: they continue to rise after the store is reopened.
+    /// - **J-TAKEOVER-4**: The call leaves the epochs of other ids as they are.
+    /// - **J-TAKEOVER-5**: Epochs are durable: they continue to rise after the store is reopened.
+    /// - **J-TAKEOVER-6**: The call returns one answer for each request, in the order of the requests; without requests
+    ///   it returns no answers and does nothing.
     ///
     /// # Errors
-    /// A failed call may or may not have raised the epoch; both are safe.
+    /// One error for all; after it any of the epochs may have been raised, which is safe.
     ///
     /// # Cancel safety
     /// As for errors.
-    async fn recover(
-        &self,
-        persistence_id: &PersistenceId,
-        writer: WriterId,
-    ) -> Result<Recovered, StorageError>;
-
-    /// Takes over several ids in one call, each at most once; a store with transactions does it in one.
-    ///
-    /// # Contract
-    /// - **J-RECOVER-6**: The call does for each request what [`recover`](Self::recover) does, and returns the answers
-    ///   in the order of the requests.
-    ///
-    /// # Errors
-    /// As for [`recover`](Self::recover): one error for all, after which any of the epochs may have been raised.
-    ///
-    /// # Cancel safety
-    /// As for [`recover`](Self::recover).
-    async fn recover_many(
-        &self,
-        requests: &[RecoveryRequest],
-    ) -> Result<Vec<Recovered>, StorageError> {
-        let mut recovered = Vec::with_capacity(requests.len());
-        for request in requests {
-            recovered.push(
-                self.recover(&request.persistence_id, request.writer)
-                    .await?,
-            );
-        }
-        Ok(recovered)
-    }
+    async fn take_over(&self, requests: &[TakeOverRequest])
+    -> Result<Vec<TakenOver>, StorageError>;
 
     /// Stores atomic writes of one or many ids, in order within each id.
     ///
@@ -193,12 +167,11 @@ pub trait Journal: Any + Send + Sync {
         page: PageLimit,
     ) -> Result<ReplayPage, StorageError>;
 
-    /// Reads the highest sequence number that was ever stored for the id.
+    /// Reads the highest sequence number that was ever stored for the id. The default takes it from
+    /// [`read_head`](Self::read_head).
     ///
     /// # Contract
     /// - **J-HIGHEST-1**: The returned number counts deleted events, too; it is 0 for an id never seen.
-    /// - **J-HIGHEST-2**: `from` is a hint that the store need not look at lower numbers. As long as `from` is not
-    ///   above the highest number, it does not change the answer.
     /// - **J-HIGHEST-3**: The number never decreases, not even after the store is reopened; only [`purge`](Self::purge)
     ///   lowers it.
     ///
@@ -210,8 +183,12 @@ pub trait Journal: Any + Send + Sync {
     async fn read_highest_sequence_nr(
         &self,
         persistence_id: &PersistenceId,
-        from: SequenceNr,
-    ) -> Result<SequenceNr, StorageError>;
+    ) -> Result<SequenceNr, StorageError> {
+        match self.read_head(persistence_id).await {
+            Ok(head) => Ok(head.highest_sequence_nr),
+            Err(error) => Err(error.with_operation(Operation::ReadHighestSequenceNr)),
+        }
+    }
 
     /// Deletes the events of the id up to `deletion.to`, inclusive.
     ///

@@ -22,7 +22,7 @@ pub use state_store::StateStore;
 pub use capabilities::{Durability, JournalCapabilities, SnapshotCapabilities, StateCapabilities};
 pub use journal::{
     AtomicWrite, EventDeletion, EventRecord, Fence, InvalidAtomicWrite, PageLimit, PurgeProgress,
-    Recovered, RecoveryRequest, ReplayPage, ReplayRange, StreamHead, WriteOutcome,
+    ReplayPage, ReplayRange, StreamHead, TakeOverRequest, TakenOver, WriteOutcome,
 };
 pub use record::{
     Epoch, InvalidPersistenceId, NUMBER_OF_SLICES, Payload, PersistenceId, Revision, SequenceNr,

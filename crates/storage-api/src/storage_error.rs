@@ -125,7 +125,7 @@ pub enum Effect {
 #[allow(missing_docs)] // each is the method of the same name
 pub enum Operation {
     Initialize,
-    Recover,
+    TakeOver,
     WriteMessages,
     ReplayMessages,
     ReadHead,
@@ -165,7 +165,7 @@ impl Operation {
     fn text(self) -> &'static str {
         match self {
             Operation::Initialize => "initialize the store",
-            Operation::Recover => "take over the journal",
+            Operation::TakeOver => "take over the journal",
             Operation::WriteMessages => "write events",
             Operation::ReplayMessages => "replay events",
             Operation::ReadHead => "look at the journal",

@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     fn one_permit(runtime: Handle) -> RecoveryPermits {
-        RecoveryPermits::new(Operation::Recover, 1, Duration::from_secs(20), runtime)
+        RecoveryPermits::new(Operation::TakeOver, 1, Duration::from_secs(20), runtime)
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::{
     AtomicWrite, EventDeletion, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
-    PurgeProgress, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError,
-    StreamHead, WriteOutcome, WriterId,
+    PurgeProgress, ReplayPage, ReplayRange, SequenceNr, StorageError, StreamHead, TakeOverRequest,
+    TakenOver, WriteOutcome,
 };
 use async_trait::async_trait;
 
@@ -26,12 +26,8 @@ pub enum JournalCall {
     ReadHead {
         persistence_id: PersistenceId,
     },
-    Recover {
-        persistence_id: PersistenceId,
-        writer: WriterId,
-    },
-    RecoverMany {
-        requests: Vec<RecoveryRequest>,
+    TakeOver {
+        requests: Vec<TakeOverRequest>,
     },
     WriteMessages {
         writes: Vec<AtomicWrite>,
@@ -43,7 +39,6 @@ pub enum JournalCall {
     },
     ReadHighestSequenceNr {
         persistence_id: PersistenceId,
-        from: SequenceNr,
     },
     DeleteMessagesTo {
         persistence_id: PersistenceId,
@@ -64,10 +59,8 @@ pub enum JournalAnswer {
     Done,
     /// The answer of `read_head`.
     Head(StreamHead),
-    /// The answer of `recover`.
-    Recovered(Recovered),
-    /// The answer of `recover_many`.
-    RecoveredMany(Vec<Recovered>),
+    /// The answer of `take_over`.
+    TakenOver(Vec<TakenOver>),
     /// The answer of `write_messages`.
     Outcomes(Vec<WriteOutcome>),
     /// The answer of `replay_messages`.
@@ -93,7 +86,7 @@ impl StoreCall for JournalCall {
         match self {
             JournalCall::Initialize | JournalCall::Close => Operation::Initialize,
             JournalCall::ReadHead { .. } | JournalCall::Ping => Operation::ReadHead,
-            JournalCall::Recover { .. } | JournalCall::RecoverMany { .. } => Operation::Recover,
+            JournalCall::TakeOver { .. } => Operation::TakeOver,
             JournalCall::WriteMessages { .. } => Operation::WriteMessages,
             JournalCall::ReplayMessages { .. } => Operation::ReplayMessages,
             JournalCall::ReadHighestSequenceNr { .. } => Operation::ReadHighestSequenceNr,
@@ -106,12 +99,11 @@ impl StoreCall for JournalCall {
         match self {
             JournalCall::Initialize | JournalCall::Ping | JournalCall::Close => Vec::new(),
             JournalCall::ReadHead { persistence_id }
-            | JournalCall::Recover { persistence_id, .. }
             | JournalCall::ReplayMessages { persistence_id, .. }
-            | JournalCall::ReadHighestSequenceNr { persistence_id, .. }
+            | JournalCall::ReadHighestSequenceNr { persistence_id }
             | JournalCall::DeleteMessagesTo { persistence_id, .. }
             | JournalCall::Purge { persistence_id } => vec![persistence_id],
-            JournalCall::RecoverMany { requests } => {
+            JournalCall::TakeOver { requests } => {
                 let ids = requests.iter().map(|request| &request.persistence_id);
                 ids.collect()
             }
@@ -148,12 +140,8 @@ impl StoreKind for Journals {
                 JournalCall::ReadHead { persistence_id } => {
                     JournalAnswer::Head(store.read_head(&persistence_id).await?)
                 }
-                JournalCall::Recover {
-                    persistence_id,
-                    writer,
-                } => JournalAnswer::Recovered(store.recover(&persistence_id, writer).await?),
-                JournalCall::RecoverMany { requests } => {
-                    JournalAnswer::RecoveredMany(store.recover_many(&requests).await?)
+                JournalCall::TakeOver { requests } => {
+                    JournalAnswer::TakenOver(store.take_over(&requests).await?)
                 }
                 JournalCall::WriteMessages { writes } => {
                     JournalAnswer::Outcomes(store.write_messages(writes).await?)
@@ -166,11 +154,8 @@ impl StoreKind for Journals {
                     let page = store.replay_messages(&persistence_id, range, page);
                     JournalAnswer::Page(page.await?)
                 }
-                JournalCall::ReadHighestSequenceNr {
-                    persistence_id,
-                    from,
-                } => {
-                    let highest = store.read_highest_sequence_nr(&persistence_id, from);
+                JournalCall::ReadHighestSequenceNr { persistence_id } => {
+                    let highest = store.read_highest_sequence_nr(&persistence_id);
                     JournalAnswer::HighestSequenceNr(highest.await?)
                 }
                 JournalCall::DeleteMessagesTo {
@@ -290,28 +275,13 @@ impl<H: Hook<Journals>> Journal for Intercepted<Journals, H> {
         Ok(expect_answer!(answer, JournalAnswer::Head))
     }
 
-    async fn recover(
+    async fn take_over(
         &self,
-        persistence_id: &PersistenceId,
-        writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        let call = JournalCall::Recover {
-            persistence_id: persistence_id.clone(),
-            writer,
-        };
-        Ok(expect_answer!(
-            self.call(call).await?,
-            JournalAnswer::Recovered
-        ))
-    }
-
-    async fn recover_many(
-        &self,
-        requests: &[RecoveryRequest],
-    ) -> Result<Vec<Recovered>, StorageError> {
+        requests: &[TakeOverRequest],
+    ) -> Result<Vec<TakenOver>, StorageError> {
         let requests = requests.to_vec();
-        let answer = self.call(JournalCall::RecoverMany { requests }).await?;
-        Ok(expect_answer!(answer, JournalAnswer::RecoveredMany))
+        let answer = self.call(JournalCall::TakeOver { requests }).await?;
+        Ok(expect_answer!(answer, JournalAnswer::TakenOver))
     }
 
     async fn write_messages(
@@ -339,13 +309,11 @@ impl<H: Hook<Journals>> Journal for Intercepted<Journals, H> {
     async fn read_highest_sequence_nr(
         &self,
         persistence_id: &PersistenceId,
-        from: SequenceNr,
     ) -> Result<SequenceNr, StorageError> {
-        let call = JournalCall::ReadHighestSequenceNr {
-            persistence_id: persistence_id.clone(),
-            from,
-        };
-        let answer = self.call(call).await?;
+        let persistence_id = persistence_id.clone();
+        let answer = self
+            .call(JournalCall::ReadHighestSequenceNr { persistence_id })
+            .await?;
         Ok(expect_answer!(answer, JournalAnswer::HighestSequenceNr))
     }
 

@@ -197,9 +197,9 @@ pub trait Journal {
     /// Takes over `id`.
     ///
     /// # Contract
-    /// - **J-RECOVER-1**: raises the epoch,
+    /// - **J-TAKEOVER-1**: raises the epoch,
     ///   as [`recover`](Self::recover) says.
-    /// - **J-RECOVER-2**: returns [`Recovered`].
+    /// - **J-TAKEOVER-2**: returns [`TakenOver`].
     ///
     /// More of it.
     ///
@@ -219,7 +219,7 @@ pub trait Journal {
 
     #[test]
     fn clauses_are_found_in_the_docs() {
-        assert_eq!(clause_ids(&tree()), ["J-RECOVER-1", "J-RECOVER-2"]);
+        assert_eq!(clause_ids(&tree()), ["J-TAKEOVER-1", "J-TAKEOVER-2"]);
     }
 
     #[test]
@@ -232,9 +232,9 @@ pub trait Journal {
 
 Takes over `id`.
 
-- **J-RECOVER-1**: raises the epoch,
+- **J-TAKEOVER-1**: raises the epoch,
   as `recover` says.
-- **J-RECOVER-2**: returns `Recovered`.
+- **J-TAKEOVER-2**: returns `TakenOver`.
 
 More of it.
 

@@ -53,14 +53,14 @@ impl Index {
     /// Records in the index a record that stands at `position` of the log.
     pub(crate) fn apply(&mut self, record: &Record, position: u64) {
         let id = match record {
-            Record::Recovered { id, .. }
+            Record::TakenOver { id, .. }
             | Record::Written { id, .. }
             | Record::Deleted { id, .. }
             | Record::Purge { id, .. } => id,
         };
         let stream = self.0.entry(id.clone()).or_default();
         match record {
-            Record::Recovered { epoch, writer, .. } => {
+            Record::TakenOver { epoch, writer, .. } => {
                 stream.epoch = *epoch;
                 stream.writer = Some(*writer);
             }

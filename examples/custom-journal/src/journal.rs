@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use actix_persistence_storage_api::{
     AtomicWrite, EventDeletion, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
-    PurgeProgress, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError,
-    StreamHead, WriteOutcome, WriterId,
+    PurgeProgress, ReplayPage, ReplayRange, StorageError, StreamHead, TakeOverRequest, TakenOver,
+    WriteOutcome,
 };
 use async_trait::async_trait;
 
@@ -103,49 +103,36 @@ impl Journal for FileJournal {
     }
     // ANCHOR_END: read_head
 
-    // ANCHOR: recover
-    async fn recover(
+    // ANCHOR: take_over
+    async fn take_over(
         &self,
-        persistence_id: &PersistenceId,
-        writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        let request = RecoveryRequest {
-            persistence_id: persistence_id.clone(),
-            writer,
-        };
-        let recovered = self.recover_many(&[request]).await?;
-        Ok(recovered[0])
-    }
-
-    async fn recover_many(
-        &self,
-        requests: &[RecoveryRequest],
-    ) -> Result<Vec<Recovered>, StorageError> {
+        requests: &[TakeOverRequest],
+    ) -> Result<Vec<TakenOver>, StorageError> {
         let requests = requests.to_vec();
         let sync = self.options.sync;
-        self.on_log(Operation::Recover, move |log| {
-            let mut recovered = Vec::with_capacity(requests.len());
+        self.on_log(Operation::TakeOver, move |log| {
+            let mut taken = Vec::with_capacity(requests.len());
             let mut records = Vec::with_capacity(requests.len());
-            for RecoveryRequest {
+            for TakeOverRequest {
                 persistence_id: id,
                 writer,
             } in requests
             {
                 let stream = log.index().get(&id);
                 let epoch = stream.map_or(0, |stream| stream.epoch) + 1;
-                recovered.push(Recovered {
+                taken.push(TakenOver {
                     highest_sequence_nr: stream.map_or(0, |stream| stream.highest),
                     deleted_to: stream.map_or(0, |stream| stream.deleted_to),
                     epoch,
                 });
-                records.push(Record::Recovered { id, epoch, writer });
+                records.push(Record::TakenOver { id, epoch, writer });
             }
             log.append(&records, sync)?;
-            Ok(recovered)
+            Ok(taken)
         })
         .await
     }
-    // ANCHOR_END: recover
+    // ANCHOR_END: take_over
 
     // ANCHOR: write_messages
     async fn write_messages(
@@ -177,20 +164,6 @@ impl Journal for FileJournal {
         .map_err(|error| error.with_persistence_id(persistence_id.clone()))
     }
     // ANCHOR_END: replay_messages
-
-    // ANCHOR: read_highest_sequence_nr
-    async fn read_highest_sequence_nr(
-        &self,
-        persistence_id: &PersistenceId,
-        _from: SequenceNr,
-    ) -> Result<SequenceNr, StorageError> {
-        let id = persistence_id.clone();
-        self.on_log(Operation::ReadHighestSequenceNr, move |log| {
-            Ok(log.index().get(&id).map_or(0, |stream| stream.highest))
-        })
-        .await
-    }
-    // ANCHOR_END: read_highest_sequence_nr
 
     // ANCHOR: delete_messages_to
     async fn delete_messages_to(

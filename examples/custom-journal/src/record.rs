@@ -7,7 +7,7 @@ use bytes::{BufMut, Bytes};
 
 use crate::encoding::{Decoder, put_bytes, put_optional_payload, put_payload};
 
-const RECOVERED: u8 = 1;
+const TAKEN_OVER: u8 = 1;
 const WRITTEN: u8 = 2;
 const DELETED: u8 = 3;
 const PURGE: u8 = 4;
@@ -16,7 +16,7 @@ const PURGE: u8 = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Record {
     /// A writer took over the id.
-    Recovered {
+    TakenOver {
         id: PersistenceId,
         epoch: Epoch,
         writer: WriterId,
@@ -39,8 +39,8 @@ impl Record {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         match self {
-            Record::Recovered { id, epoch, writer } => {
-                out.put_u8(RECOVERED);
+            Record::TakenOver { id, epoch, writer } => {
+                out.put_u8(TAKEN_OVER);
                 put_bytes(&mut out, id.as_str().as_bytes());
                 out.put_u64(*epoch);
                 put_bytes(&mut out, writer.as_bytes());
@@ -79,7 +79,7 @@ impl Record {
         let kind = decoder.u8()?;
         let id = decoder.persistence_id()?;
         let record = match kind {
-            RECOVERED => Record::Recovered {
+            TAKEN_OVER => Record::TakenOver {
                 id,
                 epoch: decoder.u64()?,
                 writer: decoder.writer()?,
@@ -170,7 +170,7 @@ mod tests {
             epoch,
         };
         [
-            Record::Recovered { id, epoch, writer },
+            Record::TakenOver { id, epoch, writer },
             written,
             taken_over,
             deleted,

@@ -10,21 +10,22 @@ use crate::journal_steps::{
 };
 use crate::parallel::poll_and_drop;
 use crate::subject::Subject;
+use crate::take_over_one::TakeOverOne;
 use crate::writer::Writer;
 
 pub(super) const CASES: &[Case<dyn Journal>] = &[
     case!(
-        store_a_dropped_write_before_the_next_recovery_or_never,
-        ["J-RECOVER-3", "J-WRITE-5", "J-WRITE-3"]
+        store_a_dropped_write_before_the_next_take_over_or_never,
+        ["J-TAKEOVER-3", "J-WRITE-5", "J-WRITE-3"]
     ),
     case!(
         store_all_or_nothing_of_a_dropped_atomic_write,
-        ["J-WRITE-2", "J-RECOVER-3"]
+        ["J-WRITE-2", "J-TAKEOVER-3"]
     )
     .needing(Capability::AtomicBatches),
     case!(
-        recover_after_a_dropped_recovery,
-        ["J-RECOVER-1", "J-RECOVER-3"]
+        take_over_after_a_dropped_take_over,
+        ["J-TAKEOVER-1", "J-TAKEOVER-3"]
     ),
     case!(delete_after_a_dropped_delete, ["J-DELETE-1", "J-DELETE-6"]),
     case!(
@@ -37,7 +38,7 @@ pub(super) const CASES: &[Case<dyn Journal>] = &[
 /// The number of polls after which a call is dropped, from never begun to most likely done.
 const POLLS: [usize; 8] = [0, 1, 2, 3, 5, 8, 20, 200];
 
-async fn store_a_dropped_write_before_the_next_recovery_or_never(
+async fn store_a_dropped_write_before_the_next_take_over_or_never(
     subject: Subject<dyn Journal>,
 ) -> CaseResult {
     expect_all_or_nothing_of_dropped_writes(subject, 1).await
@@ -61,8 +62,8 @@ async fn expect_all_or_nothing_of_dropped_writes(
         let due = holder.take(count);
         let write = holder.write(due);
         poll_and_drop(journal.write_messages(vec![write.clone()]), polls).await;
-        let mut next = Writer::recover(journal, &holder.id).await?;
-        let told = next.recovered.highest_sequence_nr;
+        let mut next = Writer::holder_of(journal, &holder.id).await?;
+        let told = next.taken.highest_sequence_nr;
         expect(
             [highest, highest + count].contains(&told),
             format!(
@@ -84,13 +85,13 @@ async fn expect_all_or_nothing_of_dropped_writes(
     expect_records(&found, &expected)
 }
 
-async fn recover_after_a_dropped_recovery(subject: Subject<dyn Journal>) -> CaseResult {
+async fn take_over_after_a_dropped_take_over(subject: Subject<dyn Journal>) -> CaseResult {
     let journal = subject.store();
     let mut last = subject.five_events().await?;
     for polls in POLLS {
-        poll_and_drop(journal.recover(&last.id, WriterId::random()), polls).await;
-        let mut next = Writer::recover(journal, &last.id).await?;
-        let (old, new) = (last.recovered.epoch, next.recovered.epoch);
+        poll_and_drop(journal.take_over_one(&last.id, WriterId::random()), polls).await;
+        let mut next = Writer::holder_of(journal, &last.id).await?;
+        let (old, new) = (last.taken.epoch, next.taken.epoch);
         expect(new > old, format!("an epoch above {old}, found {new}"))?;
         next.store(journal, 1).await?;
         last = next;
@@ -133,7 +134,7 @@ async fn answer_after_many_dropped_reads(subject: Subject<dyn Journal>) -> CaseR
         for polls in POLLS {
             let reading = page(journal, &writer.id, (1, MAX), ALL);
             poll_and_drop(reading, polls + turn % 3).await;
-            let reading = journal.read_highest_sequence_nr(&writer.id, 0);
+            let reading = journal.read_highest_sequence_nr(&writer.id);
             poll_and_drop(reading, polls + turn % 3).await;
         }
     }

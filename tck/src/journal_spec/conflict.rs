@@ -26,7 +26,7 @@ pub(super) const CASES: &[Case<dyn Journal>] = &[
     )
     .needing(Capability::AtomicBatches),
     case!(
-        name_the_writer_who_recovered_last_in_a_conflict,
+        name_the_writer_who_took_over_last_in_a_conflict,
         ["J-WRITE-4"]
     ),
 ];
@@ -89,13 +89,13 @@ async fn store_nothing_of_a_conflicting_atomic_write(subject: Subject<dyn Journa
     writer.expect_events(journal, 1..=8).await
 }
 
-async fn name_the_writer_who_recovered_last_in_a_conflict(
+async fn name_the_writer_who_took_over_last_in_a_conflict(
     subject: Subject<dyn Journal>,
 ) -> CaseResult {
     let journal = subject.store();
     let first = subject.five_events().await?;
     // The second has not written yet: the events are the first's, the id is the second's.
-    let second = Writer::recover(journal, &first.id).await?;
+    let second = Writer::holder_of(journal, &first.id).await?;
     let write = second.single(5);
     let outcome = outcome_of(journal, write.clone()).await?;
     expect_conflict(&outcome, &write, &second, 5)

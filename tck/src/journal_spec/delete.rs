@@ -162,8 +162,8 @@ async fn go_on_with_the_next_number_after_everything_was_deleted_and_a_restart(
     let subject = subject.restart().await?;
     let journal = subject.store();
     expect_highest(journal, &deleter.id, 5).await?;
-    let mut writer = Writer::recover(journal, &deleter.id).await?;
-    expect_eq("highest", writer.recovered.highest_sequence_nr, 5)?;
+    let mut writer = Writer::holder_of(journal, &deleter.id).await?;
+    expect_eq("highest", writer.taken.highest_sequence_nr, 5)?;
     let write = writer.single(1);
     let outcome = outcome_of(journal, write.clone()).await?;
     expect_conflict(&outcome, &write, &writer, 5)?;
@@ -183,10 +183,10 @@ async fn leave_no_trace_when_deleting_of_an_id_never_seen(
         .delete_messages_to(&id, EventDeletion::up_to(MAX))
         .await?;
     expect_highest(journal, &id, 0).await?;
-    let mut writer = Writer::recover(journal, &id).await?;
-    expect_eq("epoch", writer.recovered.epoch, 1)?;
-    expect_eq("highest", writer.recovered.highest_sequence_nr, 0)?;
-    expect_eq("deleted_to", writer.recovered.deleted_to, 0)?;
+    let mut writer = Writer::holder_of(journal, &id).await?;
+    expect_eq("epoch", writer.taken.epoch, 1)?;
+    expect_eq("highest", writer.taken.highest_sequence_nr, 0)?;
+    expect_eq("deleted_to", writer.taken.deleted_to, 0)?;
     writer.store(journal, 5).await?;
     writer.expect_events(journal, 1..=5).await
 }

@@ -29,17 +29,17 @@ async fn delete_at_the_present_epoch(subject: Subject<dyn Journal>) -> CaseResul
         let deletion = EventDeletion::up_to(to).at_epoch(epoch);
         journal.delete_messages_to(&first.id, deletion)
     };
-    delete(2, first.recovered.epoch).await?;
+    delete(2, first.taken.epoch).await?;
     expect_numbers(journal, &first.id, 3..=5).await?;
     let mut second = Writer::look(journal, &first.id).await?;
     // A process that only looked deletes at the epoch that it saw.
-    delete(3, second.recovered.epoch).await?;
+    delete(3, second.taken.epoch).await?;
     second.take_over(journal).await?;
-    delete(4, second.recovered.epoch).await?;
+    delete(4, second.taken.epoch).await?;
     expect_numbers(journal, &first.id, 5..=6).await?;
-    let third = Writer::recover(journal, &first.id).await?;
-    delete(MAX, third.recovered.epoch).await?;
-    expect_head(journal, &first.id, (6, 6, third.recovered.epoch)).await
+    let third = Writer::holder_of(journal, &first.id).await?;
+    delete(MAX, third.taken.epoch).await?;
+    expect_head(journal, &first.id, (6, 6, third.taken.epoch)).await
 }
 
 /// Expects a delete to lose against the holder, and to delete nothing.
@@ -68,11 +68,7 @@ async fn expect_refused(
     expect_eq("refused epoch", conflict.refused.epoch, epoch)?;
     expect_eq("refused number", conflict.refused.sequence_nr, to)?;
     expect_eq("stored writer", conflict.stored.writer, holder.writer)?;
-    expect_eq(
-        "stored epoch",
-        conflict.stored.epoch,
-        holder.recovered.epoch,
-    )?;
+    expect_eq("stored epoch", conflict.stored.epoch, holder.taken.epoch)?;
     expect_eq("stored number", conflict.stored.sequence_nr, highest)?;
     let after = journal.read_head(&holder.id).await?;
     expect_eq("head after a refused delete", after, before)
@@ -92,8 +88,8 @@ async fn refuse_a_delete_at_an_epoch_that_is_not_the_present_one(
     for epoch in [0, 1, 3].into_iter().chain(never) {
         expect_refused(journal, MAX, epoch, &second, 6).await?;
     }
-    let third = Writer::recover(journal, &first.id).await?;
-    for epoch in [0, 1, second.recovered.epoch].into_iter().chain(never) {
+    let third = Writer::holder_of(journal, &first.id).await?;
+    for epoch in [0, 1, second.taken.epoch].into_iter().chain(never) {
         expect_refused(journal, 3, epoch, &third, 6).await?;
     }
     expect_numbers(journal, &first.id, 1..=6).await

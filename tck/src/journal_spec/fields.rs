@@ -13,6 +13,7 @@ use crate::journal_steps::{
 use crate::my_payload::MyPayload;
 use crate::odd_texts::ODD_TEXTS;
 use crate::subject::Subject;
+use crate::take_over_one::TakeOverOne;
 use crate::writer::{Writer, text};
 
 pub(super) const CASES: &[Case<dyn Journal>] = &[
@@ -134,14 +135,17 @@ async fn keep_timestamps(subject: Subject<dyn Journal>) -> CaseResult {
 
 async fn keep_the_writer_of_every_event(subject: Subject<dyn Journal>) -> CaseResult {
     let mut first = subject.five_events().await?;
-    let mut second = Writer::recover(subject.store(), &first.id).await?;
+    let mut second = Writer::holder_of(subject.store(), &first.id).await?;
     second.store(subject.store(), 2).await?;
     // A writer that other tools left unknown.
-    first.recovered = subject.store().recover(&first.id, WriterId::NIL).await?;
+    first.taken = subject
+        .store()
+        .take_over_one(&first.id, WriterId::NIL)
+        .await?;
     let mut unknown = Writer {
         writer: WriterId::NIL,
         id: first.id.clone(),
-        recovered: first.recovered,
+        taken: first.taken,
         next: 8,
     };
     unknown.store(subject.store(), 1).await?;

@@ -17,7 +17,7 @@ pub(super) const CASES: &[Case<dyn Journal>] = &[
     ),
     case!(
         tell_where_an_id_stands_after_a_restart,
-        ["J-HEAD-1", "J-RECOVER-5", "J-DELETE-5"]
+        ["J-HEAD-1", "J-TAKEOVER-5", "J-DELETE-5"]
     ),
     case!(change_nothing_when_looking, ["J-HEAD-2"]),
     case!(
@@ -41,8 +41,8 @@ async fn tell_where_an_id_stands(subject: Subject<dyn Journal>) -> CaseResult {
         journal.delete_messages_to(&writer.id, deletion).await?;
         expect_head(journal, &writer.id, (5, deleted_to, 1)).await?;
     }
-    let mut next = Writer::recover(journal, &writer.id).await?;
-    let epoch = next.recovered.epoch;
+    let mut next = Writer::holder_of(journal, &writer.id).await?;
+    let epoch = next.taken.epoch;
     expect_head(journal, &writer.id, (5, 5, epoch)).await?;
     next.store(journal, 2).await?;
     expect_head(journal, &writer.id, (7, 5, epoch)).await?;
@@ -57,17 +57,17 @@ async fn report_no_writer_of_an_id_never_seen(subject: Subject<dyn Journal>) -> 
         let head = journal.read_head(&id).await?;
         expect_eq("head of an id never seen", head, StreamHead::default())?;
     }
-    let writer = Writer::recover(journal, &id).await?;
-    expect_eq("first epoch", writer.recovered.epoch, 1)
+    let writer = Writer::holder_of(journal, &id).await?;
+    expect_eq("first epoch", writer.taken.epoch, 1)
 }
 
 async fn tell_where_an_id_stands_after_a_restart(subject: Subject<dyn Journal>) -> CaseResult {
     let first = subject.five_events().await?;
-    let recovered = Writer::recover(subject.store(), &first.id).await?;
+    let next = Writer::holder_of(subject.store(), &first.id).await?;
     let deletion = EventDeletion::up_to(3);
     let journal = subject.store();
     journal.delete_messages_to(&first.id, deletion).await?;
-    let epoch = recovered.recovered.epoch;
+    let epoch = next.taken.epoch;
     let subject = subject.restart().await?;
     expect_head(subject.store(), &first.id, (5, 3, epoch)).await?;
     let mut second = Writer::look(subject.store(), &first.id).await?;
@@ -103,15 +103,15 @@ async fn see_what_another_instance_did(subject: Subject<dyn Journal>) -> CaseRes
     for round in 0..3 {
         let highest = 2 * round;
         writer.take_over(journal).await?;
-        let epoch = writer.recovered.epoch;
+        let epoch = writer.taken.epoch;
         expect_head(&*elsewhere, &id, (highest + 1, highest, epoch)).await?;
         writer.store(journal, 1).await?;
         expect_head(&*elsewhere, &id, (highest + 2, highest, epoch)).await?;
         let deletion = EventDeletion::up_to(highest + 2);
         journal.delete_messages_to(&id, deletion).await?;
         expect_head(&*elsewhere, &id, (highest + 2, highest + 2, epoch)).await?;
-        writer = Writer::recover(journal, &id).await?;
-        let epoch = writer.recovered.epoch;
+        writer = Writer::holder_of(journal, &id).await?;
+        let epoch = writer.taken.epoch;
         expect_head(&*elsewhere, &id, (highest + 2, highest + 2, epoch)).await?;
     }
     Ok(())

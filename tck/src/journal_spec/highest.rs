@@ -16,10 +16,6 @@ pub(super) const CASES: &[Case<dyn Journal>] = &[
     ),
     case!(not_take_the_highest_of_another_id, ["J-HIGHEST-1"]),
     case!(
-        give_the_same_highest_whatever_the_hint,
-        ["J-HIGHEST-2", "J-HIGHEST-1"]
-    ),
-    case!(
         never_let_the_highest_sink,
         ["J-HIGHEST-3", "J-HIGHEST-1", "J-DELETE-3"]
     ),
@@ -49,25 +45,6 @@ async fn not_take_the_highest_of_another_id(subject: Subject<dyn Journal>) -> Ca
     expect_highest(journal, &fresh_id(), 0).await
 }
 
-async fn give_the_same_highest_whatever_the_hint(subject: Subject<dyn Journal>) -> CaseResult {
-    let journal = subject.store();
-    let writer = subject.five_events().await?;
-    for deleted_to in [0, 3, 5] {
-        journal
-            .delete_messages_to(&writer.id, EventDeletion::up_to(deleted_to))
-            .await?;
-        for from in 0..=5 {
-            let found = journal.read_highest_sequence_nr(&writer.id, from).await?;
-            expect_eq(
-                format!("highest from {from}, deleted to {deleted_to}"),
-                found,
-                5,
-            )?;
-        }
-    }
-    Ok(())
-}
-
 async fn never_let_the_highest_sink(subject: Subject<dyn Journal>) -> CaseResult {
     let writer = subject.five_events().await?;
     let id = &writer.id;
@@ -80,7 +57,7 @@ async fn never_let_the_highest_sink(subject: Subject<dyn Journal>) -> CaseResult
     }
     let subject = subject.restart().await?;
     expect_highest(subject.store(), id, 5).await?;
-    Writer::recover(subject.store(), id).await?;
+    Writer::holder_of(subject.store(), id).await?;
     expect_highest(subject.store(), id, 5).await
 }
 
@@ -100,7 +77,7 @@ async fn read_a_highest_that_fits_while_another_writes(
     while last < 50 {
         yield_now().await;
         let ended = writing.is_finished();
-        let highest = reader.read_highest_sequence_nr(&id, last).await?;
+        let highest = reader.read_highest_sequence_nr(&id).await?;
         expect(
             (last..=50).contains(&highest),
             format!("a highest number from {last} to 50, found {highest}"),

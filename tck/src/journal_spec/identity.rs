@@ -16,7 +16,7 @@ use crate::writer::Writer;
 pub(super) const CASES: &[Case<dyn Journal>] = &[
     case!(
         keep_ids_apart_that_differ_in_one_byte,
-        ["J-WRITE-10", "J-RECOVER-4", "J-DELETE-1"]
+        ["J-WRITE-10", "J-TAKEOVER-4", "J-DELETE-1"]
     ),
     case!(write_different_ids_at_the_same_time, ["J-WRITE-10"]),
 ];
@@ -25,10 +25,10 @@ async fn keep_ids_apart_that_differ_in_one_byte(subject: Subject<dyn Journal>) -
     let journal = subject.store();
     let mut writers = Vec::new();
     for id in odd_ids() {
-        let writer = Writer::recover(journal, &id).await?;
+        let writer = Writer::holder_of(journal, &id).await?;
         expect_eq(
             format!("epoch of {id:?}, seen for the first time"),
-            writer.recovered.epoch,
+            writer.taken.epoch,
             1,
         )?;
         writers.push(writer);
@@ -65,13 +65,13 @@ async fn write_different_ids_at_the_same_time(subject: Subject<dyn Journal>) -> 
     const WRITERS: usize = 8;
     let journals = [subject.share(), subject.another().await?];
     // They begin to write together, or a slow machine would let them write one after the other.
-    let all_recovered = Arc::new(Barrier::new(WRITERS));
+    let all_took_over = Arc::new(Barrier::new(WRITERS));
     let writing = (0..WRITERS).map(|turn| {
         let journal = journals[turn % 2].clone();
-        let all_recovered = Arc::clone(&all_recovered);
+        let all_took_over = Arc::clone(&all_took_over);
         async move {
             let mut writer = Writer::of_fresh_id(&*journal).await?;
-            all_recovered.wait().await;
+            all_took_over.wait().await;
             for _ in 0..10 {
                 writer.store(&*journal, 2).await?;
             }

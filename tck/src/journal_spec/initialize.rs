@@ -32,8 +32,8 @@ async fn change_nothing_when_initialized_again(subject: Subject<dyn Journal>) ->
     expect_highest(journal, &writer.id, 5).await?;
     // The epoch is as before, too.
     writer.store(journal, 1).await?;
-    let next = Writer::recover(journal, &writer.id).await?;
-    expect_eq("deleted_to", next.recovered.deleted_to, 2)
+    let next = Writer::holder_of(journal, &writer.id).await?;
+    expect_eq("deleted_to", next.taken.deleted_to, 2)
 }
 
 async fn initialize_a_store_in_use_from_another_instance(

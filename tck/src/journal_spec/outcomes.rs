@@ -108,7 +108,7 @@ async fn store_the_neighbours_of_a_writer_whose_epoch_is_over(
 ) -> CaseResult {
     let journal = subject.store();
     let zombie = subject.five_events().await?;
-    let holder = Writer::recover(journal, &zombie.id).await?;
+    let holder = Writer::holder_of(journal, &zombie.id).await?;
     let neighbour = subject.five_events().await?;
     let wrong = zombie.single(6);
     let writes = vec![wrong.clone(), neighbour.single(6), zombie.single(7)];

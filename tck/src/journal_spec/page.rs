@@ -188,13 +188,13 @@ async fn leave_no_trace_when_reading(subject: Subject<dyn Journal>) -> CaseResul
     let journal = subject.store();
     let unseen = fresh_id();
     page(journal, &unseen, (1, MAX), ALL).await?;
-    journal.read_highest_sequence_nr(&unseen, 0).await?;
-    let first = Writer::recover(journal, &unseen).await?;
-    expect_eq("epoch after reading", first.recovered.epoch, 1)?;
+    journal.read_highest_sequence_nr(&unseen).await?;
+    let first = Writer::holder_of(journal, &unseen).await?;
+    expect_eq("epoch after reading", first.taken.epoch, 1)?;
 
     let mut writer = subject.five_events().await?;
     expect_numbers(journal, &writer.id, 1..=5).await?;
-    journal.read_highest_sequence_nr(&writer.id, 0).await?;
+    journal.read_highest_sequence_nr(&writer.id).await?;
     writer.store(journal, 1).await?;
     expect_numbers(journal, &writer.id, 1..=6).await
 }

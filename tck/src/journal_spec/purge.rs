@@ -27,7 +27,7 @@ pub(super) const CASES: &[Case<dyn Journal>] = &[
     case!(purge_one_id_only, ["J-PURGE-5"]).needing(Capability::Purge),
     case!(
         keep_a_purge_over_a_restart,
-        ["J-PURGE-6", "J-PURGE-4", "J-RECOVER-5"]
+        ["J-PURGE-6", "J-PURGE-4", "J-TAKEOVER-5"]
     )
     .needing(Capability::Purge),
     case!(
@@ -71,14 +71,14 @@ async fn expect_new_life(journal: &dyn Journal, before: &Writer) -> Result<Write
     expect_eq("more after a purge", found.more, false)?;
     expect_eq("deleted_to after a purge", found.deleted_to, 0)?;
     expect_highest(journal, &before.id, 0).await?;
-    let mut writer = Writer::recover(journal, &before.id).await?;
-    let recovered = writer.recovered;
-    expect_eq("recovered highest", recovered.highest_sequence_nr, 0)?;
-    expect_eq("recovered deleted_to", recovered.deleted_to, 0)?;
-    let old = before.recovered.epoch;
+    let mut writer = Writer::holder_of(journal, &before.id).await?;
+    let taken = writer.taken;
+    expect_eq("highest of the next writer", taken.highest_sequence_nr, 0)?;
+    expect_eq("deleted_to of the next writer", taken.deleted_to, 0)?;
+    let old = before.taken.epoch;
     expect(
-        recovered.epoch > old,
-        format!("an epoch above {old}, found {}", recovered.epoch),
+        taken.epoch > old,
+        format!("an epoch above {old}, found {}", taken.epoch),
     )?;
     writer.store(journal, 5).await?;
     writer.expect_events(journal, 1..=5).await?;
@@ -132,8 +132,8 @@ async fn leave_no_trace_when_purging_an_id_never_seen(subject: Subject<dyn Journ
     let id = fresh_id();
     expect_eq("progress", journal.purge(&id).await?, PurgeProgress::Done)?;
     expect_highest(journal, &id, 0).await?;
-    let mut writer = Writer::recover(journal, &id).await?;
-    expect_eq("epoch", writer.recovered.epoch, 1)?;
+    let mut writer = Writer::holder_of(journal, &id).await?;
+    expect_eq("epoch", writer.taken.epoch, 1)?;
     writer.store(journal, 2).await?;
     writer.expect_events(journal, 1..=2).await
 }

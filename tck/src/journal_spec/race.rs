@@ -18,8 +18,8 @@ pub(super) const CASES: &[Case<dyn Journal>] = &[
         ["J-WRITE-4", "J-WRITE-3"]
     ),
     case!(
-        count_a_write_that_races_a_recovery_or_refuse_it,
-        ["J-RECOVER-3", "J-WRITE-5"]
+        count_a_write_that_races_a_take_over_or_refuse_it,
+        ["J-TAKEOVER-3", "J-WRITE-5"]
     ),
     case!(
         replay_without_gap_and_without_half_writes_while_another_writes,
@@ -59,7 +59,7 @@ async fn store_exactly_one_of_two_writes_for_one_number(
     writer.expect_events(subject.store(), 1..=ROUNDS).await
 }
 
-async fn count_a_write_that_races_a_recovery_or_refuse_it(
+async fn count_a_write_that_races_a_take_over_or_refuse_it(
     subject: Subject<dyn Journal>,
 ) -> CaseResult {
     let elsewhere = subject.another().await?;
@@ -67,19 +67,19 @@ async fn count_a_write_that_races_a_recovery_or_refuse_it(
     for round in 0..ROUNDS {
         let (journal, write) = (subject.share(), holder.single(holder.next));
         let writing = tokio::spawn(async move { outcome_of(&*journal, write).await });
-        // So that the recovery comes before the write, in the middle of it, and after it.
+        // So that taking over comes before the write, in the middle of it, and after it.
         for _ in 0..round % 5 {
             yield_now().await;
         }
-        let next = Writer::recover(&*elsewhere, &holder.id).await?;
-        let counted = next.recovered.highest_sequence_nr == holder.next;
+        let next = Writer::holder_of(&*elsewhere, &holder.id).await?;
+        let counted = next.taken.highest_sequence_nr == holder.next;
         let outcome = writing.await??;
         expect(
             outcome.is_stored() == counted,
             format!(
-                "a write of number {} to be stored exactly if the recovery counted it, \
+                "a write of number {} to be stored exactly if the one who took over counted it, \
                  found {outcome:?} and {:?}",
-                holder.next, next.recovered
+                holder.next, next.taken
             ),
         )?;
         if !counted {
@@ -189,7 +189,7 @@ async fn write_while_another_deletes(subject: Subject<dyn Journal>) -> CaseResul
     )?;
     let survivors = (deleted_to + 1..=40).collect();
     expect_eq("surviving numbers", numbers(&found.events), survivors)?;
-    let mut next = Writer::recover(journal, &id).await?;
-    expect_eq("highest", next.recovered.highest_sequence_nr, 40)?;
+    let mut next = Writer::holder_of(journal, &id).await?;
+    expect_eq("highest", next.taken.highest_sequence_nr, 40)?;
     next.store(journal, 1).await
 }

@@ -1,329 +1,189 @@
-//! Taking an id over with a write: epoch and events together, or neither.
+//! Taking over an id: epochs, and the numbers for the new writer.
 
-use actix_persistence_storage_api::{
-    EventDeletion, Journal, PersistenceId, PurgeProgress, WriterId,
-};
+use std::collections::BTreeSet;
 
-use crate::capability::Capability;
+use actix_persistence_storage_api::{EventDeletion, Journal, TakeOverRequest, WriterId};
+
 use crate::case::{Case, case};
-use crate::failure::{CaseResult, Failure, expect, expect_eq};
-use crate::journal_steps::{
-    MAX, conflict_in, expect_head, expect_highest, expect_numbers, expect_records, outcome_of,
-    replayed,
-};
+use crate::failure::{CaseResult, expect, expect_eq};
+use crate::journal_steps::{conflict_in, expect_highest, expect_numbers, outcome_of};
+use crate::parallel::in_parallel;
 use crate::subject::Subject;
-use crate::writer::{Writer, expect_conflict, fresh_id, text};
+use crate::writer::{Writer, fresh_id};
 
 pub(super) const CASES: &[Case<dyn Journal>] = &[
     case!(
-        take_over_an_id_never_seen_with_its_first_event,
-        ["J-WRITE-11"]
+        give_the_first_writer_epoch_one_and_later_ones_more,
+        ["J-TAKEOVER-1"]
+    ),
+    case!(tell_a_writer_the_highest_number, ["J-TAKEOVER-2"]),
+    case!(
+        tell_a_writer_what_is_deleted,
+        ["J-TAKEOVER-2", "J-DELETE-2"]
+    ),
+    case!(tell_a_writer_nothing_of_an_id_never_seen, ["J-TAKEOVER-2"]),
+    case!(keep_the_epochs_of_other_ids, ["J-TAKEOVER-4"]),
+    case!(
+        go_on_raising_epochs_after_restart,
+        ["J-TAKEOVER-5", "J-WRITE-5"]
     ),
     case!(
-        refuse_a_writer_after_another_took_over,
-        ["J-WRITE-5", "J-WRITE-11"]
+        accept_the_writer_of_the_last_epoch_after_restart,
+        ["J-TAKEOVER-5"]
     ),
     case!(
-        refuse_a_writer_after_another_took_over_elsewhere,
-        ["J-WRITE-5", "J-WRITE-11"]
+        take_over_several_ids_in_one_call,
+        ["J-TAKEOVER-6", "J-TAKEOVER-2"]
     ),
     case!(
-        refuse_to_take_over_from_an_epoch_that_is_not_the_present_one,
-        ["J-WRITE-11", "J-RECOVER-3"]
-    ),
-    case!(
-        refuse_to_take_over_with_a_number_that_is_not_due,
-        ["J-WRITE-4", "J-WRITE-11"]
-    ),
-    case!(
-        leave_no_trace_of_a_write_that_did_not_take_over,
-        ["J-WRITE-11", "J-RECOVER-1"]
-    ),
-    case!(
-        refuse_a_write_that_took_over_when_it_comes_again,
-        ["J-WRITE-11", "J-WRITE-4"]
-    ),
-    case!(
-        recover_an_id_that_was_taken_over_with_a_write,
-        ["J-RECOVER-1", "J-RECOVER-2", "J-RECOVER-3"]
-    ),
-    case!(
-        go_on_after_a_restart_with_what_was_taken_over,
-        ["J-WRITE-11", "J-WRITE-3", "J-RECOVER-5"]
-    ),
-    case!(
-        take_over_after_everything_was_deleted,
-        ["J-WRITE-11", "J-DELETE-3"]
-    ),
-    case!(take_over_after_a_purge, ["J-WRITE-11", "J-PURGE-4"]).needing(Capability::Purge),
-    case!(
-        keep_every_field_of_an_event_that_took_over,
-        ["J-WRITE-7", "J-WRITE-11"]
+        give_writers_that_take_over_at_once_different_epochs,
+        ["J-TAKEOVER-1", "J-TAKEOVER-3"]
     ),
 ];
 
-async fn take_over_an_id_never_seen_with_its_first_event(
+async fn give_the_first_writer_epoch_one_and_later_ones_more(
     subject: Subject<dyn Journal>,
 ) -> CaseResult {
-    let journal = subject.store();
-    let mut writer = Writer::look(journal, &fresh_id()).await?;
-    writer.take_over(journal).await?;
-    expect_head(journal, &writer.id, (1, 0, 1)).await?;
-    writer.store(journal, 4).await?;
-    expect_head(journal, &writer.id, (5, 0, 1)).await?;
-    writer.expect_events(journal, 1..=5).await
-}
-
-/// The second takes over what the first has, and the first is refused from then on, whatever it tries.
-async fn expect_taken_over(
-    first: Writer,
-    journal: &dyn Journal,
-    elsewhere: &dyn Journal,
-) -> CaseResult {
-    let mut second = Writer::look(elsewhere, &first.id).await?;
-    second.take_over(elsewhere).await?;
-    expect_head(journal, &first.id, (6, 0, 2)).await?;
-    for number in [6, 7] {
-        for write in [first.single(number), first.claim(number)] {
-            let outcome = outcome_of(journal, write.clone()).await?;
-            expect_conflict(&outcome, &write, &second, 6)?;
-        }
-    }
-    expect_head(journal, &first.id, (6, 0, 2)).await?;
-    second.store(elsewhere, 1).await?;
-    let expected = [first.events(1..=5), second.events(6..=7)].concat();
-    expect_records(&replayed(journal, &first.id).await?, &expected)
-}
-
-async fn refuse_a_writer_after_another_took_over(subject: Subject<dyn Journal>) -> CaseResult {
-    let first = subject.five_events().await?;
-    expect_taken_over(first, subject.store(), subject.store()).await
-}
-
-async fn refuse_a_writer_after_another_took_over_elsewhere(
-    subject: Subject<dyn Journal>,
-) -> CaseResult {
-    let first = subject.five_events().await?;
-    let elsewhere = subject.another().await?;
-    expect_taken_over(first, subject.store(), &*elsewhere).await
-}
-
-async fn refuse_to_take_over_from_an_epoch_that_is_not_the_present_one(
-    subject: Subject<dyn Journal>,
-) -> CaseResult {
-    let journal = subject.store();
-    let first = subject.five_events().await?;
-    let looked = Writer::look(journal, &first.id).await?;
-    // Somebody recovers between the look and the write.
-    let mut holder = Writer::recover(journal, &first.id).await?;
-    let present = holder.recovered.epoch;
-    let wrong = [
-        0,
-        looked.recovered.epoch,
-        present + 1,
-        i64::MAX as u64,
-        u64::MAX,
-    ];
-    for from in wrong {
-        let stranger = Writer::stranger(&first.id, WriterId::random(), from);
-        let write = stranger.claim(6);
-        let outcome = outcome_of(journal, write.clone()).await?;
-        expect_conflict(&outcome, &write, &holder, 5)?;
-        expect_head(journal, &first.id, (5, 0, present)).await?;
-    }
-    first.expect_events(journal, 1..=5).await?;
-    holder.store(journal, 1).await?;
-    expect_numbers(journal, &first.id, 1..=6).await
-}
-
-async fn refuse_to_take_over_with_a_number_that_is_not_due(
-    subject: Subject<dyn Journal>,
-) -> CaseResult {
-    let journal = subject.store();
-    let mut first = subject.five_events().await?;
-    let mut second = Writer::look(journal, &first.id).await?;
-    for wrong in [1, 5, 7, i64::MAX as u64, u64::MAX - 9] {
-        let write = second.claim(wrong);
-        let outcome = outcome_of(journal, write.clone()).await?;
-        expect_conflict(&outcome, &write, &first, 5)?;
-        expect_head(journal, &first.id, (5, 0, 1)).await?;
-    }
-    // The writer that has the id still has it.
-    first.store(journal, 1).await?;
-    let late = second.claim(6);
-    let outcome = outcome_of(journal, late.clone()).await?;
-    expect_conflict(&outcome, &late, &first, 6)?;
-    expect_head(journal, &first.id, (6, 0, 1)).await?;
-    second.next = 7;
-    second.take_over(journal).await?;
-    expect_head(journal, &first.id, (7, 0, 2)).await
-}
-
-async fn leave_no_trace_of_a_write_that_did_not_take_over(
-    subject: Subject<dyn Journal>,
-) -> CaseResult {
-    let journal = subject.store();
-    let taken = |id: &PersistenceId| Writer::stranger(id, WriterId::random(), 0);
-    let ids = [fresh_id(), fresh_id()];
-    for id in &ids {
-        let nobody = Writer::stranger(id, WriterId::NIL, 0);
-        let mut wrong: Vec<_> = [1, 2, i64::MAX as u64, u64::MAX]
-            .map(|from| Writer::stranger(id, WriterId::random(), from).claim(1))
-            .into();
-        wrong.extend([2, 5].map(|number| taken(id).claim(number)));
-        for write in wrong {
-            let outcome = outcome_of(journal, write.clone()).await?;
-            expect_conflict(&outcome, &write, &nobody, 0)?;
-            expect_head(journal, id, (0, 0, 0)).await?;
-            expect_numbers(journal, id, []).await?;
-        }
-    }
-    let recovered = Writer::recover(journal, &ids[0]).await?;
-    expect_eq("first epoch", recovered.recovered.epoch, 1)?;
-    let mut writer = taken(&ids[1]);
-    writer.take_over(journal).await?;
-    expect_head(journal, &writer.id, (1, 0, 1)).await
-}
-
-async fn refuse_a_write_that_took_over_when_it_comes_again(
-    subject: Subject<dyn Journal>,
-) -> CaseResult {
-    // The same as from a caller that did not hear the answer.
-    let journal = subject.store();
-    let mut writer = Writer::look(journal, &fresh_id()).await?;
-    let write = writer.claim(1);
-    writer.take_over(journal).await?;
-    for _ in 0..2 {
-        let outcome = outcome_of(journal, write.clone()).await?;
-        expect_conflict(&outcome, &write, &writer, 1)?;
-    }
-    expect_head(journal, &writer.id, (1, 0, 1)).await?;
-    writer.store(journal, 1).await?;
-    writer.expect_events(journal, 1..=2).await
-}
-
-async fn recover_an_id_that_was_taken_over_with_a_write(
-    subject: Subject<dyn Journal>,
-) -> CaseResult {
-    let journal = subject.store();
-    let mut first = Writer::look(journal, &fresh_id()).await?;
-    first.take_over(journal).await?;
-    let mut second = Writer::recover(journal, &first.id).await?;
-    expect_eq("highest", second.recovered.highest_sequence_nr, 1)?;
-    expect(
-        second.recovered.epoch > first.recovered.epoch,
-        format!("an epoch above 1, found {:?}", second.recovered),
-    )?;
-    for write in [first.single(2), first.claim(2)] {
-        let outcome = outcome_of(journal, write.clone()).await?;
-        expect_conflict(&outcome, &write, &second, 1)?;
-    }
-    second.store(journal, 1).await?;
-    expect_numbers(journal, &first.id, 1..=2).await
-}
-
-async fn go_on_after_a_restart_with_what_was_taken_over(
-    subject: Subject<dyn Journal>,
-) -> CaseResult {
-    let first = subject.five_events().await?;
-    let mut second = Writer::look(subject.store(), &first.id).await?;
-    second.take_over(subject.store()).await?;
-    let mut fresh = Writer::look(subject.store(), &fresh_id()).await?;
-    fresh.take_over(subject.store()).await?;
-    let subject = subject.restart().await?;
-    let journal = subject.store();
-    for write in [first.single(7), first.claim(7)] {
-        let outcome = outcome_of(journal, write.clone()).await?;
-        expect_conflict(&outcome, &write, &second, 6)?;
-    }
-    second.store(journal, 1).await?;
-    fresh.store(journal, 1).await?;
-    expect_head(journal, &second.id, (7, 0, 2)).await?;
-    expect_head(journal, &fresh.id, (2, 0, 1)).await?;
-    fresh.expect_events(journal, 1..=2).await?;
-    expect_numbers(journal, &first.id, 1..=7).await
-}
-
-async fn take_over_after_everything_was_deleted(subject: Subject<dyn Journal>) -> CaseResult {
-    let journal = subject.store();
-    let first = subject.five_events().await?;
-    let deletion = EventDeletion::up_to(MAX);
-    journal.delete_messages_to(&first.id, deletion).await?;
-    let mut second = Writer::look(journal, &first.id).await?;
-    // Numbers are never used again.
-    let used = second.claim(1);
-    let outcome = outcome_of(journal, used.clone()).await?;
-    expect_conflict(&outcome, &used, &first, 5)?;
-    second.take_over(journal).await?;
-    expect_head(journal, &first.id, (6, 5, 2)).await?;
-    second.expect_events(journal, 6..=6).await
-}
-
-async fn take_over_after_a_purge(subject: Subject<dyn Journal>) -> CaseResult {
-    let journal = subject.store();
-    let first = subject.five_events().await?;
-    let mut calls = 0;
-    while journal.purge(&first.id).await? != PurgeProgress::Done {
-        calls += 1;
-        if calls > 100 {
-            return Err(Failure::new("expected a purge of 5 events to be done"));
-        }
-    }
-    let mut second = Writer::look(journal, &first.id).await?;
-    let epoch = second.recovered.epoch;
-    expect(
-        epoch > first.recovered.epoch,
-        format!("an epoch above 1 after a purge, found {epoch}"),
-    )?;
-    let stranger = Writer::stranger(&first.id, WriterId::random(), 0);
-    for write in [first.claim(1), first.single(1), stranger.claim(1)] {
-        conflict_in(&outcome_of(journal, write).await?)?;
-        expect_head(journal, &first.id, (0, 0, epoch)).await?;
-    }
-    second.take_over(journal).await?;
-    expect_head(journal, &first.id, (1, 0, epoch + 1)).await?;
-    second.store(journal, 1).await?;
-    second.expect_events(journal, 1..=2).await
-}
-
-async fn keep_every_field_of_an_event_that_took_over(subject: Subject<dyn Journal>) -> CaseResult {
-    let capabilities = subject.store().capabilities();
-    let mut expected = Vec::new();
-    // One id was never seen, and another writer has the other.
-    for id in [fresh_id(), subject.five_events().await?.id] {
-        let mut writer = Writer::look(subject.store(), &id).await?;
-        let count = if capabilities.atomic_batches { 3 } else { 1 };
-        let last = writer.next + count - 1;
-        let mut events = writer.events(writer.next..=last);
-        for event in &mut events {
-            event.adapter_manifest = "adapter".into();
-            if capabilities.tags {
-                event.tags = vec!["blue".into(), format!("n-{}", event.sequence_nr).into()];
-            }
-            if capabilities.metadata {
-                event.metadata = Some(text(format!("meta-{}", event.sequence_nr)));
-            }
-        }
-        let claim = writer.claim_of(events.clone());
-        let outcome = outcome_of(subject.store(), claim).await?;
-        expect(
-            outcome.is_stored(),
-            "the write that takes over to be stored",
-        )?;
-        writer.has_taken_over(last);
-        writer.store(subject.store(), 1).await?;
-        expect_highest(subject.store(), &id, last + 1).await?;
-        expected.push((id, events));
-    }
-    let subject = subject.restart().await?;
-    for (id, events) in expected {
-        let mut found = replayed(subject.store(), &id).await?;
-        let first = events[0].sequence_nr;
-        found.retain(|event| (first..first + events.len() as u64).contains(&event.sequence_nr));
-        for event in &mut found {
-            event.tags.sort();
-        }
-        expect_records(&found, &events)?;
+    let id = fresh_id();
+    let mut last = Writer::holder_of(subject.store(), &id).await?.taken.epoch;
+    expect_eq("first epoch", last, 1)?;
+    for _ in 0..3 {
+        let next = Writer::holder_of(subject.store(), &id).await?.taken.epoch;
+        expect(next > last, format!("an epoch above {last}, found {next}"))?;
+        last = next;
     }
     Ok(())
+}
+
+async fn tell_a_writer_the_highest_number(subject: Subject<dyn Journal>) -> CaseResult {
+    let first = subject.five_events().await?;
+    let mut second = Writer::holder_of(subject.store(), &first.id).await?;
+    expect_eq("highest", second.taken.highest_sequence_nr, 5)?;
+    expect_eq("deleted_to", second.taken.deleted_to, 0)?;
+    second.store(subject.store(), 2).await?;
+    let third = Writer::holder_of(subject.store(), &first.id).await?;
+    expect_eq("highest", third.taken.highest_sequence_nr, 7)
+}
+
+async fn tell_a_writer_what_is_deleted(subject: Subject<dyn Journal>) -> CaseResult {
+    let writer = subject.five_events().await?;
+    for (to, deleted_to) in [(3, 3), (5, 5)] {
+        subject
+            .store()
+            .delete_messages_to(&writer.id, EventDeletion::up_to(to))
+            .await?;
+        let next = Writer::holder_of(subject.store(), &writer.id).await?;
+        expect_eq("highest", next.taken.highest_sequence_nr, 5)?;
+        expect_eq("deleted_to", next.taken.deleted_to, deleted_to)?;
+    }
+    Ok(())
+}
+
+async fn tell_a_writer_nothing_of_an_id_never_seen(subject: Subject<dyn Journal>) -> CaseResult {
+    // Another id with events, so that an answer for the whole store would show.
+    let other = subject.five_events().await?;
+    subject
+        .store()
+        .delete_messages_to(&other.id, EventDeletion::up_to(2))
+        .await?;
+    let writer = Writer::of_fresh_id(subject.store()).await?;
+    expect_eq("highest", writer.taken.highest_sequence_nr, 0)?;
+    expect_eq("deleted_to", writer.taken.deleted_to, 0)
+}
+
+async fn keep_the_epochs_of_other_ids(subject: Subject<dyn Journal>) -> CaseResult {
+    let mut writer = subject.five_events().await?;
+    for _ in 0..3 {
+        Writer::of_fresh_id(subject.store()).await?;
+    }
+    writer.store(subject.store(), 1).await?;
+    expect_numbers(subject.store(), &writer.id, 1..=6).await
+}
+
+async fn go_on_raising_epochs_after_restart(subject: Subject<dyn Journal>) -> CaseResult {
+    let before = subject.five_events().await?;
+    let subject = subject.restart().await?;
+    let mut after = Writer::holder_of(subject.store(), &before.id).await?;
+    let (old, new) = (before.taken.epoch, after.taken.epoch);
+    expect(new > old, format!("an epoch above {old}, found {new}"))?;
+    conflict_in(&outcome_of(subject.store(), before.single(6)).await?)?;
+    after.store(subject.store(), 1).await?;
+    expect_numbers(subject.store(), &before.id, 1..=6).await
+}
+
+async fn accept_the_writer_of_the_last_epoch_after_restart(
+    subject: Subject<dyn Journal>,
+) -> CaseResult {
+    // A database that comes back: the writer lived on, the id was not taken over in between.
+    let mut writer = subject.five_events().await?;
+    let subject = subject.restart().await?;
+    writer.store(subject.store(), 1).await?;
+    writer.expect_events(subject.store(), 1..=6).await
+}
+
+async fn take_over_several_ids_in_one_call(subject: Subject<dyn Journal>) -> CaseResult {
+    let journal = subject.store();
+    let none = journal.take_over(&[]).await?;
+    expect_eq("answers to no request", none.len(), 0)?;
+
+    let five = subject.five_events().await?;
+    let mut two = Writer::of_fresh_id(journal).await?;
+    two.store(journal, 2).await?;
+    journal
+        .delete_messages_to(&two.id, EventDeletion::up_to(1))
+        .await?;
+    let ids = [two.id.clone(), fresh_id(), five.id.clone()];
+    let requests: Vec<_> = ids
+        .iter()
+        .map(|id| TakeOverRequest {
+            persistence_id: id.clone(),
+            writer: WriterId::random(),
+        })
+        .collect();
+    let taken = journal.take_over(&requests).await?;
+    expect_eq("number of answers", taken.len(), 3)?;
+    let told: Vec<_> = taken
+        .iter()
+        .map(|taken| (taken.highest_sequence_nr, taken.deleted_to))
+        .collect();
+    expect_eq(
+        "highest and deleted numbers in the order of the requests",
+        told,
+        vec![(2, 1), (0, 0), (5, 0)],
+    )?;
+
+    // The old epochs are over, the new ones count.
+    conflict_in(&outcome_of(journal, two.single(3)).await?)?;
+    for (request, taken) in requests.into_iter().zip(taken) {
+        let mut writer = Writer {
+            id: request.persistence_id,
+            writer: request.writer,
+            taken,
+            next: taken.highest_sequence_nr + 1,
+        };
+        writer.store(journal, 1).await?;
+    }
+    Ok(())
+}
+
+async fn give_writers_that_take_over_at_once_different_epochs(
+    subject: Subject<dyn Journal>,
+) -> CaseResult {
+    let first = subject.five_events().await?;
+    let journals = [subject.share(), subject.another().await?];
+    let take_overs = (0..8).map(|turn| {
+        let (journal, id) = (journals[turn % 2].clone(), first.id.clone());
+        async move { Writer::holder_of(&*journal, &id).await }
+    });
+    let mut writers = in_parallel(take_overs).await?;
+    let epochs: BTreeSet<_> = writers.iter().map(|w| w.taken.epoch).collect();
+    expect_eq("number of different epochs", epochs.len(), 8)?;
+    writers.sort_by_key(|writer| writer.taken.epoch);
+    let mut winner = writers.pop().expect("eight writers took over");
+    for loser in &writers {
+        conflict_in(&outcome_of(subject.store(), loser.single(6)).await?)?;
+    }
+    expect_highest(subject.store(), &first.id, 5).await?;
+    winner.store(&*journals[1], 1).await?;
+    expect_highest(subject.store(), &first.id, 6).await
 }

@@ -28,8 +28,8 @@ pub(super) const CASES: &[Case<dyn Journal>] = &[
         ["J-WRITE-11", "J-WRITE-4"]
     ),
     case!(
-        count_a_write_that_takes_over_while_another_recovers_or_refuse_it,
-        ["J-RECOVER-3", "J-WRITE-11"]
+        count_a_first_write_that_races_a_take_over_or_refuse_it,
+        ["J-TAKEOVER-3", "J-WRITE-11"]
     ),
     case!(
         delete_before_another_takes_over_or_not_at_all,
@@ -37,7 +37,7 @@ pub(super) const CASES: &[Case<dyn Journal>] = &[
     ),
     case!(
         take_over_with_a_dropped_write_or_not_at_all,
-        ["J-WRITE-11", "J-WRITE-2", "J-RECOVER-3"]
+        ["J-WRITE-11", "J-WRITE-2", "J-TAKEOVER-3"]
     ),
 ];
 
@@ -63,7 +63,7 @@ async fn let_one_of_many_take_over(subject: Subject<dyn Journal>) -> CaseResult 
         let mut racers = Vec::new();
         for journal in &journals {
             let writer = Writer::look(&**journal, &id).await?;
-            expect_eq("epoch", writer.recovered.epoch, round)?;
+            expect_eq("epoch", writer.taken.epoch, round)?;
             racers.push(writer);
         }
         let racing = racers.iter().zip(&journals).map(|(writer, journal)| {
@@ -91,12 +91,12 @@ async fn let_one_of_many_take_over_each_of_several_ids(
     const IDS: usize = 12;
     let journals = instances(&subject).await?;
     for round in 0..ROUNDS / 2 {
-        // Ids never seen, and ids that were recovered.
+        // Ids never seen, and ids that were taken over.
         let ids: Vec<_> = (0..IDS).map(|_| fresh_id()).collect();
         let epoch = round % 2;
         if epoch == 1 {
             for id in &ids {
-                Writer::recover(subject.store(), id).await?;
+                Writer::holder_of(subject.store(), id).await?;
             }
         }
         // Each comes with all ids, in another order.
@@ -153,7 +153,7 @@ async fn store_the_write_of_who_has_an_id_or_of_who_takes_it_over(
             taken.is_stored() != written.is_stored(),
             format!("one of two writes of number {number}, found {taken:?} and {written:?}"),
         )?;
-        let epoch = holder.recovered.epoch;
+        let epoch = holder.taken.epoch;
         if taken.is_stored() {
             conflict_in(&written)?;
             second.has_taken_over(number);
@@ -168,7 +168,7 @@ async fn store_the_write_of_who_has_an_id_or_of_who_takes_it_over(
     expect_numbers(subject.store(), &holder.id, 1..=ROUNDS).await
 }
 
-async fn count_a_write_that_takes_over_while_another_recovers_or_refuse_it(
+async fn count_a_first_write_that_races_a_take_over_or_refuse_it(
     subject: Subject<dyn Journal>,
 ) -> CaseResult {
     let elsewhere = subject.another().await?;
@@ -180,21 +180,21 @@ async fn count_a_write_that_takes_over_while_another_recovers_or_refuse_it(
         for _ in 0..round % 5 {
             yield_now().await;
         }
-        let next = Writer::recover(&*elsewhere, &id).await?;
-        let counted = next.recovered.highest_sequence_nr == writer.next;
+        let next = Writer::holder_of(&*elsewhere, &id).await?;
+        let counted = next.taken.highest_sequence_nr == writer.next;
         let outcome = writing.await??;
         expect(
             outcome.is_stored() == counted,
             format!(
-                "a write of number {} to be stored exactly if the recovery counted it, \
+                "a write of number {} to be stored exactly if the one who took over counted it, \
                  found {outcome:?} and {:?}",
-                writer.next, next.recovered
+                writer.next, next.taken
             ),
         )?;
         if !counted {
             conflict_in(&outcome)?;
         }
-        let epoch = next.recovered.epoch;
+        let epoch = next.taken.epoch;
         expect_head(subject.store(), &id, (next.next - 1, 0, epoch)).await?;
     }
     Ok(())
@@ -209,7 +209,7 @@ async fn delete_before_another_takes_over_or_not_at_all(
     let mut deleted_to = 0;
     for round in 0..ROUNDS {
         let (id, to) = (holder.id.clone(), holder.next - 1);
-        let deletion = EventDeletion::up_to(to).at_epoch(holder.recovered.epoch);
+        let deletion = EventDeletion::up_to(to).at_epoch(holder.taken.epoch);
         let journal = subject.share();
         let deleting = tokio::spawn(async move { journal.delete_messages_to(&id, deletion).await });
         for _ in 0..round % 5 {
@@ -228,7 +228,7 @@ async fn delete_before_another_takes_over_or_not_at_all(
                 format!("a conflict or a delete, found {error:?}"),
             )?,
         }
-        let epoch = second.recovered.epoch;
+        let epoch = second.taken.epoch;
         expect_head(subject.store(), &holder.id, (to + 1, deleted_to, epoch)).await?;
         holder = second;
     }
@@ -249,7 +249,7 @@ async fn take_over_with_a_dropped_write_or_not_at_all(subject: Subject<dyn Journ
         let write = before.claim_of(before.events(numbers));
         poll_and_drop(journal.write_messages(vec![write.clone()]), polls).await;
         let seen = journal.read_head(&id).await?;
-        let epoch = before.recovered.epoch;
+        let epoch = before.taken.epoch;
         let stored = seen.epoch == epoch + 1;
         let highest = before.next - 1 + if stored { count } else { 0 };
         expect(
@@ -257,15 +257,15 @@ async fn take_over_with_a_dropped_write_or_not_at_all(subject: Subject<dyn Journ
             format!("an epoch of {epoch} or one more, found {seen:?}"),
         )?;
         expect_eq("highest", seen.highest_sequence_nr, highest)?;
-        let next = Writer::recover(journal, &id).await?;
-        let told = next.recovered.highest_sequence_nr;
+        let next = Writer::holder_of(journal, &id).await?;
+        let told = next.taken.highest_sequence_nr;
         expect(
             [before.next - 1, before.next - 1 + count].contains(&told),
             format!("all {count} events of the dropped write or none, found {told}"),
         )?;
         // Whatever still lingers of it comes too late.
         conflict_in(&outcome_of(journal, write).await?)?;
-        expect_head(journal, &id, (told, 0, next.recovered.epoch)).await?;
+        expect_head(journal, &id, (told, 0, next.taken.epoch)).await?;
         expect_numbers(journal, &id, 1..=told).await?;
         if polls % 2 == 0 {
             id = fresh_id();

@@ -42,7 +42,7 @@ async fn take_over_and_go_on_in_one_call(subject: Subject<dyn Journal>) -> CaseR
     // One id was never seen, and another writer has the other.
     for id in [fresh_id(), subject.five_events().await?.id] {
         let mut writer = Writer::look(journal, &id).await?;
-        let (first, from) = (writer.next, writer.recovered.epoch);
+        let (first, from) = (writer.next, writer.taken.epoch);
         let claim = writer.claim(first);
         writer.has_taken_over(first);
         let held = [1, 2].map(|after| writer.single(first + after));
@@ -92,9 +92,9 @@ async fn store_the_neighbours_of_writes_that_do_not_take_over(
     let journal = subject.store();
     let held = subject.five_events().await?;
     let zombie = subject.five_events().await?;
-    let holder = Writer::recover(journal, &zombie.id).await?;
+    let holder = Writer::holder_of(journal, &zombie.id).await?;
     let late = subject.five_events().await?;
-    let holder_of_late = Writer::recover(journal, &late.id).await?;
+    let holder_of_late = Writer::holder_of(journal, &late.id).await?;
     let ahead = subject.five_events().await?;
     let taken = Writer::look(journal, &subject.five_events().await?.id).await?;
     let new = Writer::look(journal, &fresh_id()).await?;
@@ -126,8 +126,8 @@ async fn store_the_neighbours_of_writes_that_do_not_take_over(
     expect_skipped(&outcomes[7])?;
     let heads = [
         (&held, (7, 0, 1)),
-        (&zombie, (5, 0, holder.recovered.epoch)),
-        (&late, (5, 0, holder_of_late.recovered.epoch)),
+        (&zombie, (5, 0, holder.taken.epoch)),
+        (&late, (5, 0, holder_of_late.taken.epoch)),
         (&taken, (6, 0, 2)),
         (&ahead, (5, 0, 1)),
         (&new, (1, 0, 1)),
@@ -147,7 +147,7 @@ async fn take_over_many_ids_in_one_call(subject: Subject<dyn Journal>) -> CaseRe
     for place in 0..IDS {
         let id = fresh_id();
         writers.push(match place % 3 {
-            0 => Writer::recover(journal, &id).await?,
+            0 => Writer::holder_of(journal, &id).await?,
             _ => Writer::look(journal, &id).await?,
         });
     }
@@ -163,7 +163,7 @@ async fn take_over_many_ids_in_one_call(subject: Subject<dyn Journal>) -> CaseRe
         .zip(&mut writers)
         .enumerate()
         .map(|(place, (first, writer))| {
-            writer.recovered.epoch = 1;
+            writer.taken.epoch = 1;
             match place % 7 {
                 0 => first,
                 1 => writer.claim(2),
@@ -199,7 +199,7 @@ async fn keep_the_epoch_if_the_write_that_takes_over_is_rejected(
     let capabilities = journal.capabilities();
     for id in [fresh_id(), subject.five_events().await?.id] {
         let mut writer = Writer::look(journal, &id).await?;
-        let (first, epoch) = (writer.next, writer.recovered.epoch);
+        let (first, epoch) = (writer.next, writer.taken.epoch);
         let mut refused: Vec<(AtomicWrite, Option<StorageErrorKind>)> = Vec::new();
         if !capabilities.atomic_batches {
             let several = writer.claim_of(writer.events(first..=first + 1));

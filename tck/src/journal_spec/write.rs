@@ -166,7 +166,7 @@ async fn keep_stored_events_over_a_restart(subject: Subject<dyn Journal>) -> Cas
         writer.expect_events(subject.store(), 1..=5).await?;
         expect_highest(subject.store(), &writer.id, 5).await?;
     }
-    let mut next = Writer::recover(subject.store(), &first.id).await?;
+    let mut next = Writer::holder_of(subject.store(), &first.id).await?;
     next.store(subject.store(), 1).await?;
     expect_numbers(subject.store(), &first.id, 1..=6).await
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use actix_persistence_memory::{MemoryJournal, MemoryStorage};
 use actix_persistence_storage_api::{
     AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, PersistenceId,
-    PurgeProgress, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError,
-    StreamHead, WriteOutcome, WriterId,
+    PurgeProgress, ReplayPage, ReplayRange, SequenceNr, StorageError, StreamHead, TakeOverRequest,
+    TakenOver, WriteOutcome, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 use actix_persistence_tck::{BoxError, Fixture, Kit};
 use async_trait::async_trait;
 
@@ -28,13 +29,13 @@ pub(crate) trait JournalDefect: Clone + Default + Send + Sync + 'static {
         inner.initialize().await
     }
 
-    async fn recover(
+    async fn take_over(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
         writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        inner.recover(id, writer).await
+    ) -> Result<TakenOver, StorageError> {
+        inner.take_over_one(id, writer).await
     }
 
     async fn write(
@@ -59,9 +60,8 @@ pub(crate) trait JournalDefect: Clone + Default + Send + Sync + 'static {
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
-        from: SequenceNr,
     ) -> Result<SequenceNr, StorageError> {
-        inner.read_highest_sequence_nr(id, from).await
+        inner.read_highest_sequence_nr(id).await
     }
 
     async fn delete(
@@ -82,8 +82,8 @@ pub(crate) trait JournalDefect: Clone + Default + Send + Sync + 'static {
     }
 
     /// The order in which the requests of one call are answered.
-    fn order(&self, recovered: Vec<Recovered>) -> Vec<Recovered> {
-        recovered
+    fn order(&self, taken: Vec<TakenOver>) -> Vec<TakenOver> {
+        taken
     }
 
     fn capabilities(&self, declared: JournalCapabilities) -> JournalCapabilities {
@@ -138,24 +138,16 @@ impl<D: JournalDefect> Journal for BrokenJournal<D> {
         self.defect.head(&self.inner, id).await
     }
 
-    async fn recover(
+    async fn take_over(
         &self,
-        id: &PersistenceId,
-        writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        self.defect.recover(&self.inner, id, writer).await
-    }
-
-    async fn recover_many(
-        &self,
-        requests: &[RecoveryRequest],
-    ) -> Result<Vec<Recovered>, StorageError> {
-        let mut recovered = Vec::new();
+        requests: &[TakeOverRequest],
+    ) -> Result<Vec<TakenOver>, StorageError> {
+        let mut taken = Vec::new();
         for request in requests {
             let (id, writer) = (&request.persistence_id, request.writer);
-            recovered.push(self.recover(id, writer).await?);
+            taken.push(self.defect.take_over(&self.inner, id, writer).await?);
         }
-        Ok(self.defect.order(recovered))
+        Ok(self.defect.order(taken))
     }
 
     async fn write_messages(
@@ -177,9 +169,8 @@ impl<D: JournalDefect> Journal for BrokenJournal<D> {
     async fn read_highest_sequence_nr(
         &self,
         id: &PersistenceId,
-        from: SequenceNr,
     ) -> Result<SequenceNr, StorageError> {
-        self.defect.highest(&self.inner, id, from).await
+        self.defect.highest(&self.inner, id).await
     }
 
     async fn delete_messages_to(

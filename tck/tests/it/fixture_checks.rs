@@ -164,10 +164,9 @@ impl JournalDefect for PanicsOnUnseenIds {
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
-        from: SequenceNr,
     ) -> Result<SequenceNr, StorageError> {
         assert_ne!(id.as_str(), "non-existing-pid", "no such row");
-        inner.read_highest_sequence_nr(id, from).await
+        inner.read_highest_sequence_nr(id).await
     }
 }
 

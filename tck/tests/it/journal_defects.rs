@@ -36,7 +36,7 @@ macro_rules! defect {
             ) -> Result<ReplayPage, StorageError> $body
         }
     };
-    ($(#[$doc:meta])* $name:ident, highest($inner:ident, $id:ident, $from:ident) $body:block) => {
+    ($(#[$doc:meta])* $name:ident, highest($inner:ident, $id:ident) $body:block) => {
         $(#[$doc])*
         #[derive(Clone, Default)]
         pub(crate) struct $name;
@@ -47,7 +47,6 @@ macro_rules! defect {
                 &self,
                 $inner: &MemoryJournal,
                 $id: &PersistenceId,
-                $from: SequenceNr,
             ) -> Result<SequenceNr, StorageError> $body
         }
     };
@@ -65,19 +64,19 @@ macro_rules! defect {
             ) -> Result<StreamHead, StorageError> $body
         }
     };
-    ($(#[$doc:meta])* $name:ident, recover($inner:ident, $id:ident, $writer:ident) $body:block) => {
+    ($(#[$doc:meta])* $name:ident, take_over($inner:ident, $id:ident, $writer:ident) $body:block) => {
         $(#[$doc])*
         #[derive(Clone, Default)]
         pub(crate) struct $name;
 
         #[async_trait]
         impl JournalDefect for $name {
-            async fn recover(
+            async fn take_over(
                 &self,
                 $inner: &MemoryJournal,
                 $id: &PersistenceId,
                 $writer: WriterId,
-            ) -> Result<Recovered, StorageError> $body
+            ) -> Result<TakenOver, StorageError> $body
         }
     };
     ($(#[$doc:meta])* $name:ident, write($inner:ident, $writes:ident) $body:block) => {

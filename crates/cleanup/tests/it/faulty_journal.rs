@@ -53,7 +53,7 @@ impl Hook<Journals> for FaultyJournal {
         if let JournalCall::Purge { persistence_id: id } = &call {
             let inner = next.store();
             if self.steps_left.load(Ordering::SeqCst) < 0 {
-                let steps = inner.read_highest_sequence_nr(id, 0).await?;
+                let steps = inner.read_highest_sequence_nr(id).await?;
                 let everything = EventDeletion::up_to(SequenceNr::MAX);
                 inner.delete_messages_to(id, everything).await?;
                 self.steps_left.store(steps as i64, Ordering::SeqCst);

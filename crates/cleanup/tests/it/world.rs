@@ -10,8 +10,8 @@ use actix_persistence_persistent_actor::LiveIds;
 use actix_persistence_snapshot_actor::{SnapshotHandle, SnapshotSettings, SnapshotStoreProxy};
 use actix_persistence_state_actor::{StateHandle, StateSettings, StateStoreProxy};
 use actix_persistence_storage_api::{
-    AtomicWrite, EventRecord, Journal, PageLimit, Payload, PersistenceId, Recovered, ReplayRange,
-    SequenceNr, SnapshotCriteria, SnapshotMetadata, SnapshotStore, StateStore, StateUpdate,
+    AtomicWrite, EventRecord, Journal, PageLimit, Payload, PersistenceId, ReplayRange, SequenceNr,
+    SnapshotCriteria, SnapshotMetadata, SnapshotStore, StateStore, StateUpdate, TakenOver,
     Timestamp, WriteOutcome, WriterId,
 };
 
@@ -28,7 +28,7 @@ pub(crate) struct World {
 pub(crate) struct Writer {
     pub(crate) id: PersistenceId,
     writer: WriterId,
-    pub(crate) recovered: Recovered,
+    pub(crate) recovered: TakenOver,
 }
 
 /// An id that no other test uses.
@@ -87,7 +87,7 @@ impl World {
 
     pub(crate) async fn recover(&self, id: &PersistenceId) -> Writer {
         let writer = WriterId::random();
-        let recovered = self.journal.recover(id.clone(), writer).await.unwrap();
+        let recovered = self.journal.take_over(id.clone(), writer).await.unwrap();
         Writer {
             id: id.clone(),
             writer,
@@ -138,7 +138,7 @@ impl World {
         let page = self.journal.replay(id.clone(), ReplayRange::ALL, limit);
         let page = page.await.unwrap();
         let numbers: Vec<_> = page.events.iter().map(|event| event.sequence_nr).collect();
-        let highest = self.journal.read_highest_sequence_nr(id.clone(), 0).await;
+        let highest = self.journal.read_highest_sequence_nr(id.clone()).await;
         Stream {
             events: numbers,
             highest: highest.unwrap(),

@@ -8,8 +8,8 @@ use actix_persistence::sqlite::{
     SqliteJournal, SqliteOptions, SqliteSnapshotStore, SqliteStateStore,
 };
 use actix_persistence::storage_api::{
-    AtomicWrite, EventRecord, Journal, PageLimit, Payload, RecoveryRequest, ReplayRange,
-    SnapshotMetadata, SnapshotStore, StateStore, StateUpdate, Timestamp, WriterId,
+    AtomicWrite, EventRecord, Journal, PageLimit, Payload, ReplayRange, SnapshotMetadata,
+    SnapshotStore, StateStore, StateUpdate, TakeOverRequest, Timestamp, WriterId,
 };
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -49,12 +49,12 @@ impl Bank {
     async fn fill(&self, count: usize) {
         let journal = self.journal().await;
         let writer = WriterId::random();
-        let request = |number| RecoveryRequest {
+        let request = |number| TakeOverRequest {
             persistence_id: account(number),
             writer,
         };
         let requests: Vec<_> = (0..count).map(request).collect();
-        let recovered = journal.recover_many(&requests).await.unwrap();
+        let recovered = journal.take_over(&requests).await.unwrap();
         let event = |number: u64| {
             let moment = Timestamp::from_micros(number as i64 * 1_000_000);
             EventRecord::new(number, moment, writer, payload())
@@ -122,7 +122,7 @@ impl Bank {
                 let page = journal.replay_messages(&id, ReplayRange::ALL, limit);
                 let events = page.await.unwrap().events;
                 let numbers = events.iter().map(|event| event.sequence_nr).collect();
-                let highest = journal.read_highest_sequence_nr(&id, 0).await.unwrap();
+                let highest = journal.read_highest_sequence_nr(&id).await.unwrap();
                 streams.push((numbers, highest));
             }
             streams

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    Journal, Operation, PersistenceId, Recovered, RecoveryRequest, StorageError, WriteOutcome,
+    Journal, Operation, PersistenceId, StorageError, TakeOverRequest, TakenOver, WriteOutcome,
     WriterId,
 };
 use actix_persistence_store_actor::{Ask, CircuitBreaker, Refuse, may_be_one_request};
@@ -58,9 +58,9 @@ pub(super) trait Member: Waiter + Refuse + Sized {
 }
 
 /// The answer about an id that was taken over.
-pub(super) trait Taken: From<Recovered> + Send + 'static {}
+pub(super) trait Taken: From<TakenOver> + Send + 'static {}
 
-impl Taken for Recovered {}
+impl Taken for TakenOver {}
 impl Taken for Standing {}
 
 impl Member for WriteJob {
@@ -121,18 +121,15 @@ impl Member for WriteJob {
     }
 
     fn answer(self, outcomes: impl Iterator<Item = WriteOutcome>) {
-        let reply = WriteReply {
-            incarnation: self.slot.question().incarnation,
-            outcomes: outcomes.collect(),
-        };
-        self.slot.answer(reply);
+        let outcomes = outcomes.collect();
+        self.slot.answer(WriteReply { outcomes });
     }
 }
 
-/// A recovery, whatever its answer is.
+/// A request to take an id over, whatever its answer is.
 impl<T: Taken> Member for Job<Ask<T>, WriterId> {
-    type Outcome = Recovered;
-    const OPERATION: Operation = Operation::Recover;
+    type Outcome = TakenOver;
+    const OPERATION: Operation = Operation::TakeOver;
 
     fn breaker(calls: &PluginCalls) -> &Arc<CircuitBreaker> {
         &calls.recoveries
@@ -152,13 +149,13 @@ impl<T: Taken> Member for Job<Ask<T>, WriterId> {
     fn call(
         journal: Arc<dyn Journal>,
         part: &mut [Self],
-    ) -> BoxFuture<'static, Result<Vec<Recovered>, StorageError>> {
-        let request = |job: &Self| RecoveryRequest {
+    ) -> BoxFuture<'static, Result<Vec<TakenOver>, StorageError>> {
+        let request = |job: &Self| TakeOverRequest {
             persistence_id: job.persistence_id().clone(),
             writer: job.payload,
         };
         let requests: Vec<_> = part.iter().map(request).collect();
-        async move { journal.recover_many(&requests).await }.boxed()
+        async move { journal.take_over(&requests).await }.boxed()
     }
 
     /// Returns whether the requests may be sent again one by one, whatever the effect of the error: to raise an epoch
@@ -167,13 +164,13 @@ impl<T: Taken> Member for Job<Ask<T>, WriterId> {
         may_be_one_request(error)
     }
 
-    fn store_failed(_: &[Recovered]) -> bool {
+    fn store_failed(_: &[TakenOver]) -> bool {
         false
     }
 
     fn settle(
         part: &[Self],
-        result: &Result<Vec<Recovered>, StorageError>,
+        result: &Result<Vec<TakenOver>, StorageError>,
         unsettled: &mut HashSet<PersistenceId>,
     ) {
         if result.is_ok() {
@@ -183,10 +180,10 @@ impl<T: Taken> Member for Job<Ask<T>, WriterId> {
         }
     }
 
-    fn answer(self, mut outcomes: impl Iterator<Item = Recovered>) {
+    fn answer(self, mut outcomes: impl Iterator<Item = TakenOver>) {
         // The number of outcomes was checked; without one, the slot's drop answers.
-        if let Some(recovered) = outcomes.next() {
-            self.slot.answer(Ok(recovered.into()));
+        if let Some(taken) = outcomes.next() {
+            self.slot.answer(Ok(taken.into()));
         }
     }
 }

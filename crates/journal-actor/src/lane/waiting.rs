@@ -6,7 +6,7 @@ use actix_persistence_storage_api::{AtomicWrite, JournalCapabilities, Persistenc
 use actix_persistence_store_actor::{Refusal, Refuse};
 use tokio::time::Instant;
 
-use crate::job::{LookJob, RecoverJob, Waiter, WriteJob};
+use crate::job::{LookJob, TakeOverJob, Waiter, WriteJob};
 use crate::request::{Ordered, Read};
 use crate::single::Single;
 
@@ -22,7 +22,7 @@ pub(super) struct Waiting {
 /// The next step of a lane; a group has at most one request of an id.
 pub(super) enum Step {
     Writes(Vec<WriteJob>),
-    Recoveries(Vec<RecoverJob>),
+    TakeOvers(Vec<TakeOverJob>),
     Fences(Vec<LookJob>),
     Alone(Single),
     Read(Read),
@@ -80,9 +80,7 @@ impl Waiting {
             // Not a turn in the lane, because a read does not take it up.
             None | Some(Step::Read(_)) => {}
             Some(Step::Alone(_)) => self.alone_last = true,
-            Some(Step::Writes(_) | Step::Recoveries(_) | Step::Fences(_)) => {
-                self.alone_last = false
-            }
+            Some(Step::Writes(_) | Step::TakeOvers(_) | Step::Fences(_)) => self.alone_last = false,
         }
         step
     }
@@ -143,10 +141,10 @@ impl Group {
                 self.step = Some(request.into());
             }
             (Some(Step::Writes(group)), Ordered::Write(job)) if fits => group.push(job),
-            (Some(Step::Recoveries(group)), Ordered::Recover(job)) if fits => group.push(job),
+            (Some(Step::TakeOvers(group)), Ordered::TakeOver(job)) if fits => group.push(job),
             (Some(Step::Fences(group)), Ordered::Fence(job)) if fits => group.push(job),
             (Some(Step::Writes(_)), request @ Ordered::Write(_))
-            | (Some(Step::Recoveries(_)), request @ Ordered::Recover(_))
+            | (Some(Step::TakeOvers(_)), request @ Ordered::TakeOver(_))
             | (Some(Step::Fences(_)), request @ Ordered::Fence(_)) => {
                 self.full = true;
                 return Some(request);
@@ -163,7 +161,7 @@ impl From<Ordered> for Step {
     fn from(request: Ordered) -> Self {
         match request {
             Ordered::Write(job) => Step::Writes(vec![job]),
-            Ordered::Recover(job) => Step::Recoveries(vec![job]),
+            Ordered::TakeOver(job) => Step::TakeOvers(vec![job]),
             Ordered::Fence(job) => Step::Fences(vec![job]),
             Ordered::Alone(single) => Step::Alone(single),
             Ordered::Read(read) => Step::Read(read),

@@ -67,17 +67,17 @@ fn writes_recoveries_and_reads_count_separately() {
     on_paused_clock(async {
         let mut fixture = Fixture::ready().await;
         for _ in 0..10 {
-            let read = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+            let read = fixture.handle.read_highest_sequence_nr(id("a"));
             let error =
                 StorageError::new(StorageErrorKind::Backend, Operation::ReadHighestSequenceNr);
             fixture.calls.next().await.fails(error);
             assert!(now(read).await.is_err());
         }
-        let read = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+        let read = fixture.handle.read_highest_sequence_nr(id("a"));
         let text = refused(&now(read).await.unwrap_err());
         assert!(text.contains("reads"), "{text}");
 
-        let recovery = fixture.handle.recover(id("a"), WriterId::NIL);
+        let recovery = fixture.handle.take_over(id("a"), WriterId::NIL);
         fixture.calls.next().await.works();
         assert!(now(recovery).await.is_ok());
         let write = fixture.write("a");
@@ -85,12 +85,12 @@ fn writes_recoveries_and_reads_count_separately() {
         assert!(is_stored(&now(write).await));
 
         for _ in 0..10 {
-            let recovery = fixture.handle.recover(id("a"), WriterId::NIL);
-            let error = StorageError::new(StorageErrorKind::Backend, Operation::Recover);
+            let recovery = fixture.handle.take_over(id("a"), WriterId::NIL);
+            let error = StorageError::new(StorageErrorKind::Backend, Operation::TakeOver);
             fixture.calls.next().await.fails(error);
             assert!(now(recovery).await.is_err());
         }
-        let recovery = fixture.handle.recover(id("a"), WriterId::NIL);
+        let recovery = fixture.handle.take_over(id("a"), WriterId::NIL);
         let text = refused(&now(recovery).await.unwrap_err());
         assert!(text.contains("recoveries"), "{text}");
         let write = fixture.write("a");
@@ -114,7 +114,7 @@ fn replay_is_not_counted_and_passes_an_open_breaker() {
             fixture.calls.next().await.fails(error);
             assert!(now(page).await.is_err());
         }
-        let read = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+        let read = fixture.handle.read_highest_sequence_nr(id("a"));
         fixture.calls.next().await.works();
         assert!(now(read).await.is_ok());
 
@@ -186,7 +186,7 @@ fn a_read_given_up_early_is_a_failure_only_if_its_call_stays_late() {
         short.recovery_event_timeout = seconds(1);
         let mut fixture = Fixture::ready_with(short, JournalCapabilities::default()).await;
         for _ in 0..20 {
-            let read = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+            let read = fixture.handle.read_highest_sequence_nr(id("a"));
             let called = fixture.calls.next().await;
             let error = read.await.unwrap_err();
             assert_eq!(error.kind(), StorageErrorKind::Timeout);
@@ -194,12 +194,12 @@ fn a_read_given_up_early_is_a_failure_only_if_its_call_stays_late() {
             settle().await;
         }
         for _ in 0..10 {
-            let read = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+            let read = fixture.handle.read_highest_sequence_nr(id("a"));
             fixture.calls.next().await.hangs();
             assert!(read.await.is_err());
         }
         tokio::time::advance(seconds(10)).await;
-        let read = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+        let read = fixture.handle.read_highest_sequence_nr(id("a"));
         refused(&now(read).await.unwrap_err());
     });
 }
@@ -228,7 +228,7 @@ fn a_recovery_that_outlives_its_asker_fails_only_after_the_call_timeout() {
         settings.recovery_event_timeout = seconds(5);
         let mut fixture = Fixture::ready_with(settings, JournalCapabilities::default()).await;
         for nr in 0..12 {
-            let recovery = fixture.handle.recover(id(&nr.to_string()), WriterId::NIL);
+            let recovery = fixture.handle.take_over(id(&nr.to_string()), WriterId::NIL);
             let called = fixture.calls.next().await;
             let error = recovery.await.unwrap_err();
             assert_eq!(error.kind(), StorageErrorKind::Timeout);
@@ -238,12 +238,12 @@ fn a_recovery_that_outlives_its_asker_fails_only_after_the_call_timeout() {
         }
         // One that takes longer than a call may is one.
         for nr in 20..30 {
-            let recovery = fixture.handle.recover(id(&nr.to_string()), WriterId::NIL);
+            let recovery = fixture.handle.take_over(id(&nr.to_string()), WriterId::NIL);
             fixture.calls.next().await.hangs();
             recovery.await.unwrap_err();
             tokio::time::sleep(seconds(6)).await;
         }
-        let recovery = fixture.handle.recover(id("last"), WriterId::NIL);
+        let recovery = fixture.handle.take_over(id("last"), WriterId::NIL);
         refused(&now(recovery).await.unwrap_err());
     });
 }

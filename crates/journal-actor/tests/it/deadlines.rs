@@ -43,8 +43,8 @@ fn recoveries_reads_and_deletes_have_deadlines_too() {
         let hanging = fixture.write("a");
         let late = fixture.calls.next().await;
         let (recovery, read, delete) = (
-            fixture.handle.recover(id("a"), WriterId::NIL),
-            fixture.handle.read_highest_sequence_nr(id("a"), 0),
+            fixture.handle.take_over(id("a"), WriterId::NIL),
+            fixture.handle.read_highest_sequence_nr(id("a")),
             fixture.handle.delete_messages_to(id("a"), 1),
         );
         settle().await;
@@ -69,8 +69,8 @@ fn requests_that_waited_get_only_the_time_that_is_left() {
         let mut fixture = Fixture::starting(settings, JournalCapabilities::default());
         let initialize = fixture.calls.next().await;
         let started = Instant::now();
-        let recovery = fixture.handle.recover(id("a"), WriterId::NIL);
-        let read = fixture.handle.read_highest_sequence_nr(id("b"), 0);
+        let recovery = fixture.handle.take_over(id("a"), WriterId::NIL);
+        let read = fixture.handle.read_highest_sequence_nr(id("b"));
         let page = fixture
             .handle
             .replay(id("c"), ReplayRange::ALL, PageLimit::DEFAULT);
@@ -96,10 +96,10 @@ fn a_recovery_short_of_time_does_not_shorten_those_merged_with_it() {
         settings.recovery_event_timeout = seconds(12);
         let mut fixture = Fixture::starting(settings, JournalCapabilities::default());
         let initialize = fixture.calls.next().await;
-        let old = fixture.handle.recover(id("a"), WriterId::NIL);
+        let old = fixture.handle.take_over(id("a"), WriterId::NIL);
         settle().await;
         tokio::time::advance(seconds(9)).await;
-        let young = fixture.handle.recover(id("b"), WriterId::NIL);
+        let young = fixture.handle.take_over(id("b"), WriterId::NIL);
         settle().await;
         initialize.works();
         let called = fixture.calls.next().await;
@@ -117,7 +117,7 @@ fn a_recovery_given_up_early_blocks_its_id_as_long_as_any_late_call() {
         settings.recovery_event_timeout = seconds(12);
         let mut fixture = Fixture::starting(settings, JournalCapabilities::default());
         let initialize = fixture.calls.next().await;
-        let recovery = fixture.handle.recover(id("a"), WriterId::NIL);
+        let recovery = fixture.handle.take_over(id("a"), WriterId::NIL);
         settle().await;
         tokio::time::advance(seconds(11)).await;
         initialize.works();
@@ -140,8 +140,8 @@ fn a_late_delete_holds_up_its_own_id_only() {
         let sent = Instant::now();
         let delete = fixture.handle.delete_messages_to(id("a"), 1);
         let late = fixture.calls.next().await;
-        let of_its_id = fixture.handle.read_highest_sequence_nr(id("a"), 0);
-        let other = fixture.handle.read_highest_sequence_nr(id("b"), 0);
+        let of_its_id = fixture.handle.read_highest_sequence_nr(id("a"));
+        let other = fixture.handle.read_highest_sequence_nr(id("b"));
         fixture.calls.next().await.works();
         assert!(now(other).await.is_ok());
         let error = delete.await.unwrap_err();
@@ -169,8 +169,8 @@ fn a_request_whose_asker_has_left_is_never_sent() {
         let mut fixture = Fixture::ready().await;
         let (busy, _reply) = fixture.busy().await;
         drop(fixture.write("a"));
-        drop(fixture.handle.recover(id("b"), WriterId::NIL));
-        drop(fixture.handle.read_highest_sequence_nr(id("busy"), 0));
+        drop(fixture.handle.take_over(id("b"), WriterId::NIL));
+        drop(fixture.handle.read_highest_sequence_nr(id("busy")));
         drop(fixture.handle.delete_messages_to(id("b"), 1));
         drop(
             fixture
@@ -260,14 +260,13 @@ fn every_kind_of_request_with_an_invalid_id_is_refused() {
         let write = fixture.handle.write(WriteRequest {
             persistence_id: invalid.clone(),
             writes: vec![AtomicWrite::new(invalid.clone(), 1, vec![event]).unwrap()],
-            incarnation: WriterId::NIL,
             deadline: Instant::now() + seconds(10),
         });
-        let recovery = fixture.handle.recover(invalid.clone(), WriterId::NIL);
+        let recovery = fixture.handle.take_over(invalid.clone(), WriterId::NIL);
         let page = fixture
             .handle
             .replay(invalid.clone(), ReplayRange::ALL, PageLimit::DEFAULT);
-        let read = fixture.handle.read_highest_sequence_nr(invalid.clone(), 0);
+        let read = fixture.handle.read_highest_sequence_nr(invalid.clone());
         let delete = fixture.handle.delete_messages_to(invalid.clone(), 1);
         for (error, effect) in [
             (failure(now(write).await), Some(Effect::NotStored)),

@@ -42,11 +42,11 @@ fn a_panic_is_an_unknown_outcome_for_each_asker_of_the_group() {
 fn every_kind_of_request_survives_a_panic() {
     on_paused_clock(async {
         let mut fixture = Fixture::ready().await;
-        let recovery = fixture.handle.recover(id("a"), WriterId::NIL);
+        let recovery = fixture.handle.take_over(id("a"), WriterId::NIL);
         fixture.calls.next().await.panics();
         // A recovery may be repeated, but a group of one has no halves.
         assert!(now(recovery).await.is_err());
-        let read = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+        let read = fixture.handle.read_highest_sequence_nr(id("a"));
         fixture.calls.next().await.panics();
         assert!(now(read).await.is_err());
         let delete = fixture.handle.delete_messages_to(id("a"), 1);
@@ -83,7 +83,7 @@ fn a_call_that_hangs_is_answered_as_unknown_when_its_time_is_over() {
         assert_eq!(started.elapsed(), seconds(30));
 
         let started = Instant::now();
-        let read = fixture.handle.read_highest_sequence_nr(id("b"), 0);
+        let read = fixture.handle.read_highest_sequence_nr(id("b"));
         fixture.calls.next().await.hangs();
         assert_eq!(read.await.unwrap_err().kind(), StorageErrorKind::Timeout);
         assert_eq!(started.elapsed(), seconds(10));
@@ -98,8 +98,8 @@ fn the_ids_of_a_late_call_wait_for_its_end_and_others_do_not() {
         let late = fixture.calls.next().await;
         assert!(!is_stored(&write.await));
 
-        let recovery = fixture.handle.recover(id("a"), WriterId::NIL);
-        let read = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+        let recovery = fixture.handle.take_over(id("a"), WriterId::NIL);
+        let read = fixture.handle.read_highest_sequence_nr(id("a"));
         assert!(fixture.calls.is_quiet().await);
         let other = fixture.write("b");
         let (called, ids) = fixture.calls.next_write().await;
@@ -109,7 +109,7 @@ fn the_ids_of_a_late_call_wait_for_its_end_and_others_do_not() {
 
         late.works();
         let called = fixture.calls.next().await;
-        assert!(matches!(called.call, Call::Recover(_)), "{called:?}");
+        assert!(matches!(called.call, Call::TakeOver(_)), "{called:?}");
         called.works();
         fixture.calls.next().await.works();
         assert!(now(recovery).await.is_ok());
@@ -125,7 +125,7 @@ fn the_ids_of_a_call_that_never_ends_wait_for_its_grace_only() {
         let write = fixture.write("a");
         fixture.calls.next().await.hangs();
         assert!(!is_stored(&write.await));
-        let recovery = fixture.handle.recover(id("a"), WriterId::NIL);
+        let recovery = fixture.handle.take_over(id("a"), WriterId::NIL);
         let called = fixture.calls.next().await;
         assert_eq!(started.elapsed(), seconds(20));
         called.works();
@@ -238,7 +238,7 @@ fn a_runtime_that_ends_before_initialising_did_answers_too() {
         &thread,
     );
     let _initialize = runtime.block_on(calls.next());
-    let held = handle.recover(id("a"), WriterId::NIL);
+    let held = handle.take_over(id("a"), WriterId::NIL);
     runtime.shutdown_timeout(Duration::from_secs(10));
     let waiter = tokio::runtime::Builder::new_current_thread()
         .build()

@@ -122,7 +122,6 @@ pub(crate) fn write(
     handle.write(WriteRequest {
         persistence_id: id(name),
         writes,
-        incarnation: WriterId::NIL,
         deadline,
     })
 }

@@ -106,7 +106,7 @@ fn recoveries_are_merged_as_writes_are() {
     on_paused_clock(async {
         let mut fixture = Fixture::ready().await;
         let (busy, _reply) = fixture.busy().await;
-        let recover = |name| fixture.handle.recover(id(name), WriterId::NIL);
+        let recover = |name| fixture.handle.take_over(id(name), WriterId::NIL);
         let replies = [recover("c"), recover("a"), recover("b"), recover("a")];
         let write = fixture.write("d");
         settle().await;
@@ -114,7 +114,7 @@ fn recoveries_are_merged_as_writes_are() {
         for expected in [&["a", "b", "c"][..], &["a"], &["d"]] {
             let called = fixture.calls.next().await;
             let ids: Vec<_> = match &called.call {
-                Call::Recover(requests) => requests
+                Call::TakeOver(requests) => requests
                     .iter()
                     .map(|request| request.persistence_id.to_string())
                     .collect(),

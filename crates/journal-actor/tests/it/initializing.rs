@@ -30,8 +30,8 @@ fn requests_sent_during_initialisation_are_answered_after_it_in_order() {
         let mut fixture = starting();
         let initialize = fixture.calls.next().await;
         let first = fixture.write_nr("a", 1);
-        let recovery = fixture.handle.recover(id("b"), WriterId::NIL);
-        let highest = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+        let recovery = fixture.handle.take_over(id("b"), WriterId::NIL);
+        let highest = fixture.handle.read_highest_sequence_nr(id("a"));
         let second = fixture.write_nr("a", 2);
         let page = fixture
             .handle
@@ -45,7 +45,7 @@ fn requests_sent_during_initialisation_are_answered_after_it_in_order() {
             let called = fixture.calls.next().await;
             seen.push(match &called.call {
                 Call::Write(writes) => format!("write {}", writes[0].lowest_sequence_nr()),
-                Call::Recover(_) => "recover".to_owned(),
+                Call::TakeOver(_) => "take over".to_owned(),
                 Call::ReadHighest(_) => "highest".to_owned(),
                 Call::Replay(_) => "replay".to_owned(),
                 other => panic!("unexpected {other:?}"),
@@ -68,7 +68,7 @@ fn failing_initialisation_answers_all_at_its_timeout_and_works_later() {
     on_paused_clock(async {
         let mut fixture = starting();
         let held = fixture.write("a");
-        let held_read = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+        let held_read = fixture.handle.read_highest_sequence_nr(id("a"));
         let started = tokio::time::Instant::now();
         let mut attempts = 0;
         let mut all_held = std::pin::pin!(async { (held.await, held_read.await) });
@@ -89,7 +89,7 @@ fn failing_initialisation_answers_all_at_its_timeout_and_works_later() {
         assert!(cause(&read.unwrap_err()).contains("scripted"));
 
         // From now on the answer comes at once, until it works after all.
-        let new = fixture.handle.recover(id("a"), WriterId::NIL);
+        let new = fixture.handle.take_over(id("a"), WriterId::NIL);
         assert!(cause(&now(new).await.unwrap_err()).contains("scripted"));
         fixture.calls.next().await.works();
         fixture.handle.ready().await.unwrap();
@@ -185,7 +185,7 @@ fn trying_ends_with_the_last_handle() {
         let held = {
             let clone = handle.clone();
             drop(handle);
-            clone.recover(id("a"), WriterId::NIL)
+            clone.take_over(id("a"), WriterId::NIL)
         };
         // The journal, and with it the script, goes with the actor.
         assert!(calls.recv().await.is_none());

@@ -58,13 +58,13 @@ fn a_look_after_a_write_of_unknown_outcome_takes_the_id_over_once() {
 
         let look = fixture.handle.look(id("a"), WriterId::NIL);
         let called = fixture.calls.next().await;
-        assert!(matches!(called.call, Call::Recover(_)), "{called:?}");
+        assert!(matches!(called.call, Call::TakeOver(_)), "{called:?}");
         called.fails(failure());
         assert!(now(look).await.is_err());
 
         let look = fixture.handle.look(id("a"), WriterId::NIL);
         let called = fixture.calls.next().await;
-        assert!(matches!(called.call, Call::Recover(_)), "{called:?}");
+        assert!(matches!(called.call, Call::TakeOver(_)), "{called:?}");
         called.works();
         assert_eq!(now(look).await.unwrap().fence, Fence::Holds(1));
 
@@ -85,7 +85,7 @@ fn a_look_while_a_late_write_goes_on_waits_for_it_and_takes_the_id_over() {
         assert!(fixture.calls.is_quiet().await);
         late.works();
         let called = fixture.calls.next().await;
-        assert!(matches!(called.call, Call::Recover(_)), "{called:?}");
+        assert!(matches!(called.call, Call::TakeOver(_)), "{called:?}");
         called.works();
         assert_eq!(now(look).await.unwrap().fence, Fence::Holds(1));
     });
@@ -105,7 +105,7 @@ fn looks_at_ids_that_have_to_be_taken_over_share_a_call() {
         assert!(fixture.calls.is_quiet().await);
         busy.works();
         let called = fixture.calls.next().await;
-        let Call::Recover(requests) = &called.call else {
+        let Call::TakeOver(requests) = &called.call else {
             panic!("{called:?}");
         };
         assert_eq!(requests.len(), 2);

@@ -21,7 +21,7 @@ const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 #[derive(Clone, Debug)]
 enum Ask {
     Write,
-    Recover,
+    TakeOver,
     Look,
     ReadHighest,
     Replay,
@@ -51,7 +51,7 @@ struct Step {
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let ask = prop_oneof![
         4 => Just(Ask::Write),
-        1 => Just(Ask::Recover),
+        1 => Just(Ask::TakeOver),
         2 => Just(Ask::Look),
         1 => Just(Ask::ReadHighest),
         1 => Just(Ask::Replay),
@@ -123,7 +123,7 @@ impl Seen {
                 Call::Write(_) if unknown => {
                     self.unsettled.insert(id.clone());
                 }
-                Call::Recover(_) if recovered => {
+                Call::TakeOver(_) if recovered => {
                     self.unsettled.remove(id);
                 }
                 _ => {}
@@ -142,7 +142,7 @@ impl Seen {
                     .map(|write| write.persistence_id().to_string());
                 ids.collect()
             }
-            Call::Recover(requests) => {
+            Call::TakeOver(requests) => {
                 let ids = requests.iter().map(|r| r.persistence_id.to_string());
                 ids.collect()
             }
@@ -232,13 +232,13 @@ async fn run(
             Ask::Write => send_write(name, number)
                 .map(|reply| assert_eq!(reply.outcomes.len(), 1))
                 .boxed_local(),
-            Ask::Recover => handle
-                .recover(id(name), WriterId::NIL)
+            Ask::TakeOver => handle
+                .take_over(id(name), WriterId::NIL)
                 .map(drop)
                 .boxed_local(),
             Ask::Look => handle.look(id(name), WriterId::NIL).map(drop).boxed_local(),
             Ask::ReadHighest => handle
-                .read_highest_sequence_nr(id(name), 0)
+                .read_highest_sequence_nr(id(name))
                 .map(drop)
                 .boxed_local(),
             Ask::Replay => handle

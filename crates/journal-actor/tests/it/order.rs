@@ -11,7 +11,7 @@ fn reading_the_highest_number_waits_for_that_ids_write_in_flight() {
         let mut fixture = Fixture::ready().await;
         let write = fixture.write("a");
         let called = fixture.calls.next().await;
-        let read = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+        let read = fixture.handle.read_highest_sequence_nr(id("a"));
         assert!(fixture.calls.is_quiet().await);
         called.works();
         let called = fixture.calls.next().await;
@@ -28,7 +28,7 @@ fn reading_the_highest_number_waits_for_a_queued_write_too() {
         let mut fixture = Fixture::ready().await;
         let (busy, _reply) = fixture.busy().await;
         let write = fixture.write("a");
-        let read = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+        let read = fixture.handle.read_highest_sequence_nr(id("a"));
         assert!(fixture.calls.is_quiet().await);
         busy.works();
         let (called, ids) = fixture.calls.next_write().await;
@@ -47,7 +47,7 @@ fn reading_the_highest_number_does_not_wait_for_other_ids() {
         let mut fixture = Fixture::ready().await;
         let (busy, _reply) = fixture.busy().await;
         let _queued = fixture.write("b");
-        let read = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+        let read = fixture.handle.read_highest_sequence_nr(id("a"));
         let called = fixture.calls.next().await;
         assert_eq!(called.call, Call::ReadHighest(id("a")));
         called.works();
@@ -63,7 +63,7 @@ fn recovery_and_delete_wait_for_that_ids_write_in_flight() {
         let first = fixture.write("a");
         let called = fixture.calls.next().await;
         let delete = fixture.handle.delete_messages_to(id("a"), 3);
-        let recovery = fixture.handle.recover(id("a"), WriterId::NIL);
+        let recovery = fixture.handle.take_over(id("a"), WriterId::NIL);
         let second = fixture.write("a");
         assert!(fixture.calls.is_quiet().await);
         called.works();
@@ -72,7 +72,7 @@ fn recovery_and_delete_wait_for_that_ids_write_in_flight() {
         assert!(fixture.calls.is_quiet().await);
         called.works();
         let called = fixture.calls.next().await;
-        assert!(matches!(called.call, Call::Recover(_)), "{called:?}");
+        assert!(matches!(called.call, Call::TakeOver(_)), "{called:?}");
         assert!(fixture.calls.is_quiet().await);
         called.works();
         fixture.calls.next().await.works();
@@ -124,7 +124,7 @@ fn a_read_does_not_cost_a_write_its_turn_among_deletes() {
         let mut fixture = Fixture::ready().await;
         let (busy, _reply) = fixture.busy().await;
         let deletes = ["b", "c"].map(|name| fixture.handle.delete_messages_to(id(name), 1));
-        let read = fixture.handle.read_highest_sequence_nr(id("busy"), 0);
+        let read = fixture.handle.read_highest_sequence_nr(id("busy"));
         settle().await;
         let write = fixture.write("a");
         settle().await;

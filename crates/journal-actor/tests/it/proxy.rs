@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use actix_persistence_journal_actor::JournalProxy;
 use actix_persistence_storage_api::{
-    Journal, JournalCapabilities, Operation, PageLimit, RecoveryRequest, ReplayRange, StorageError,
-    StorageErrorKind, WriteOutcome, WriterId,
+    Journal, JournalCapabilities, Operation, PageLimit, ReplayRange, StorageError,
+    StorageErrorKind, TakeOverRequest, WriteOutcome, WriterId,
 };
 
 use crate::fixture::{Fixture, atomic_write, id, not_stored, on_paused_clock, settings};
@@ -52,7 +52,7 @@ fn every_method_reaches_the_journal() {
         let proxy = JournalProxy::new(fixture.handle.clone());
         let a = id("a");
         let serve = async {
-            for expected in ["Recover", "Recover", "Replay", "ReadHighest", "Delete"] {
+            for expected in ["TakeOver", "TakeOver", "Replay", "ReadHighest", "Delete"] {
                 let called = fixture.calls.next().await;
                 assert!(format!("{called:?}").starts_with(expected), "{called:?}");
                 called.works();
@@ -64,20 +64,19 @@ fn every_method_reaches_the_journal() {
         };
         let ask = async {
             proxy.initialize().await.unwrap();
-            let recovered = proxy.recover(&a, WriterId::NIL).await.unwrap();
-            assert_eq!(recovered.highest_sequence_nr, 7);
-            let request = |name| RecoveryRequest {
-                persistence_id: id(name),
-                writer: WriterId::NIL,
-            };
-            let many = proxy.recover_many(&[request("b"), request("a")]).await;
-            assert_eq!(many.unwrap().len(), 2);
+            let request = |name| TakeOverRequest::new(id(name), WriterId::NIL);
+            let taken = proxy
+                .take_over(&[request("b"), request("a")])
+                .await
+                .unwrap();
+            assert_eq!(taken.len(), 2);
+            assert_eq!(taken[1].highest_sequence_nr, 7);
             let page = PageLimit::DEFAULT;
             let page = proxy.replay_messages(&a, ReplayRange::ALL, page).await;
             assert!(!page.unwrap().more);
-            assert_eq!(proxy.read_highest_sequence_nr(&a, 0).await.unwrap(), 7);
+            assert_eq!(proxy.read_highest_sequence_nr(&a).await.unwrap(), 7);
             proxy.delete_messages_to(&a, 1.into()).await.unwrap();
-            let error = proxy.read_highest_sequence_nr(&a, 0).await.unwrap_err();
+            let error = proxy.read_highest_sequence_nr(&a).await.unwrap_err();
             assert_eq!(error.kind(), StorageErrorKind::Corrupt);
         };
         tokio::join!(serve, ask);
@@ -94,7 +93,7 @@ async fn can_be_spawned_without_a_system() {
     assert_eq!(proxy.capabilities(), capabilities);
     let read = tokio::spawn({
         let proxy = proxy.clone();
-        async move { proxy.read_highest_sequence_nr(&id("a"), 0).await }
+        async move { proxy.read_highest_sequence_nr(&id("a")).await }
     });
     calls.next().await.works();
     assert_eq!(read.await.unwrap().unwrap(), 7);

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, JournalCapabilities, PersistenceId, Recovered, RecoveryRequest, ReplayPage,
-    SequenceNr, StorageError, StorageErrorKind, StreamHead, WriteOutcome,
+    AtomicWrite, JournalCapabilities, PersistenceId, ReplayPage, SequenceNr, StorageError,
+    StorageErrorKind, StreamHead, TakeOverRequest, TakenOver, WriteOutcome,
 };
 use actix_persistence_testkit::{
     Held, HeldCall, Intercepted, JournalAnswer, JournalCall, Journals, Rule, Verdict,
@@ -32,7 +32,7 @@ pub(crate) struct Called {
 pub(crate) enum Call {
     Initialize,
     Head(PersistenceId),
-    Recover(Vec<RecoveryRequest>),
+    TakeOver(Vec<TakeOverRequest>),
     Write(Vec<AtomicWrite>),
     Replay(PersistenceId),
     ReadHighest(PersistenceId),
@@ -64,7 +64,7 @@ impl ScriptedJournal {
 
 /// Answers for a journal of ids that are all at number 7.
 fn usual(call: &JournalCall) -> Verdict<JournalAnswer> {
-    let recovered = Recovered {
+    let taken = TakenOver {
         highest_sequence_nr: 7,
         deleted_to: 0,
         epoch: 1,
@@ -75,10 +75,7 @@ fn usual(call: &JournalCall) -> Verdict<JournalAnswer> {
             epoch: 1,
             ..StreamHead::default()
         }),
-        JournalCall::Recover { .. } => JournalAnswer::Recovered(recovered),
-        JournalCall::RecoverMany { requests } => {
-            JournalAnswer::RecoveredMany(vec![recovered; requests.len()])
-        }
+        JournalCall::TakeOver { requests } => JournalAnswer::TakenOver(vec![taken; requests.len()]),
         JournalCall::WriteMessages { writes } => {
             JournalAnswer::Outcomes(vec![WriteOutcome::Stored; writes.len()])
         }
@@ -126,7 +123,7 @@ impl Called {
         let call = match held.call().clone() {
             JournalCall::Initialize => Call::Initialize,
             JournalCall::ReadHead { persistence_id } => Call::Head(persistence_id),
-            JournalCall::RecoverMany { requests } => Call::Recover(requests),
+            JournalCall::TakeOver { requests } => Call::TakeOver(requests),
             JournalCall::WriteMessages { writes } => Call::Write(writes),
             JournalCall::ReplayMessages { persistence_id, .. } => Call::Replay(persistence_id),
             JournalCall::ReadHighestSequenceNr { persistence_id, .. } => {

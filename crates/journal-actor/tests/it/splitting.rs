@@ -201,17 +201,17 @@ fn recoveries_are_split_whatever_their_effect() {
         let names = names(4);
         let mut replies: Vec<_> = names
             .iter()
-            .map(|name| fixture.handle.recover(id(name), WriterId::NIL))
+            .map(|name| fixture.handle.take_over(id(name), WriterId::NIL))
             .collect();
         settle().await;
         busy.works();
         while !fixture.calls.is_quiet().await {
             let called = fixture.calls.next().await;
-            let Call::Recover(requests) = &called.call else {
+            let Call::TakeOver(requests) = &called.call else {
                 panic!("unexpected {called:?}");
             };
             if requests.iter().any(|r| r.persistence_id == id(&names[1])) {
-                let error = StorageError::new(StorageErrorKind::Corrupt, Operation::Recover);
+                let error = StorageError::new(StorageErrorKind::Corrupt, Operation::TakeOver);
                 called.fails(error);
             } else {
                 called.works();

@@ -9,9 +9,9 @@ use super::{BEFORE_NEXT, RowsStatement};
 #[derive(Debug)]
 pub struct JournalQueries {
     /// Takes over ids. Values: id, id again, writer.
-    pub(crate) recover: RowsStatement,
+    pub(crate) raise_epochs: RowsStatement,
     /// Selects the ids that were taken over. Values: ids. Rows: id, highest, deleted_to, epoch.
-    pub(crate) recovered: RowsStatement,
+    pub(crate) raised: RowsStatement,
     /// Raises the highest numbers of ids whose epoch and highest number are as expected. Values: id, highest afterwards
     /// and before, epoch. Counts 2 for each that was raised, and 1 for each other.
     pub(crate) raise_highest: RowsStatement,
@@ -50,18 +50,18 @@ pub struct JournalQueries {
 /// The number of parts of the slices, each of which is numbered by itself.
 pub(crate) const PARTITIONS: usize = 8;
 
-const RECOVER: &str = "\
+const RAISE_EPOCHS: &str = "\
 INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
 VALUES {rows}
 ON DUPLICATE KEY UPDATE
     highest = GREATEST(highest, VALUES(highest)), epoch = epoch + 1, writer_uuid = VALUES(writer_uuid)";
 
 /// Values: id, id, writer. Other tools may have put events there.
-const RECOVERED_ROW: &str = "\
+const RAISED_ROW: &str = "\
 (?, COALESCE((SELECT e.sequence_nr FROM {event_table} AS e WHERE e.persistence_id = ?
               ORDER BY e.sequence_nr DESC LIMIT 1), 0), 0, 0, 1, ?)";
 
-const RECOVERED: &str = "\
+const RAISED: &str = "\
 SELECT persistence_id, highest, deleted_to, epoch FROM {metadata_table} WHERE persistence_id IN ({rows})
 ORDER BY persistence_id";
 
@@ -150,18 +150,10 @@ LEFT JOIN {metadata_table} AS m ON m.persistence_id = given.id";
 
 const LOCK_EPOCH: &str = "SELECT epoch FROM {metadata_table} WHERE persistence_id = ? FOR UPDATE";
 
-/// Reads the highest number of an id, with `LIMIT` as in `HEAD`.
-const HIGHEST: &str = "\
-SELECT GREATEST(
-    COALESCE((SELECT m.highest FROM {metadata_table} AS m WHERE m.persistence_id = given.id), 0),
-    COALESCE((SELECT e.sequence_nr FROM {event_table} AS e WHERE e.persistence_id = given.id
-              ORDER BY e.sequence_nr DESC LIMIT 1), 0))
-FROM (SELECT ? AS id LIMIT 1) AS given";
-
 const POSITION: &str = "\
 SELECT epoch, writer_uuid, highest FROM {metadata_table} WHERE persistence_id = ?";
 
-/// An id that has events but no row here was never recovered: other tools put them there.
+/// An id that has events but no row here was never taken over: other tools put them there.
 const RAISE_DELETED_TO: &str = "\
 INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
 SELECT found.id, found.highest, LEAST(found.number, found.highest), 0, 0, ''
@@ -233,8 +225,8 @@ impl JournalQueries {
             names.fill(&text.replace("{cases}", &cases))
         };
         Self {
-            recover: rows(RECOVER, RECOVERED_ROW),
-            recovered: rows(RECOVERED, "?"),
+            raise_epochs: rows(RAISE_EPOCHS, RAISED_ROW),
+            raised: rows(RAISED, "?"),
             raise_highest: rows(RAISE_HIGHEST, "(?, ?, ?, 0, ?, '')"),
             know: rows(KNOW, KNOWN_ROW),
             forget: rows(FORGET, "?"),
@@ -258,7 +250,6 @@ pub(crate) fn journal_statements(names: &SqlNames) -> JournalStatements {
     JournalStatements {
         head: names.fill(HEAD),
         lock_epoch: names.fill(LOCK_EPOCH),
-        highest: names.fill(HIGHEST),
         position: names.fill(POSITION),
         raise_deleted_to: names.fill(RAISE_DELETED_TO),
         unswept: names.fill(UNSWEPT),

@@ -4,7 +4,7 @@
 -- Inside, numbers and sizes are read of at most so many events, without their payloads, and only those are kept before
 -- which the page is not full; outside, their rows are fetched by their keys. The second is always kept, because the first
 -- may be larger than a page and the next one tells that there is more.
--- The row without a number tells what is deleted where there is no event; nothing is, where the id was never recovered. It stands inside, so that numbers are sorted and
+-- The row without a number tells what is deleted where there is no event; nothing is, where the id was never taken over. It stands inside, so that numbers are sorted and
 -- not rows: those would be put into a temporary table on the disk with their payloads.
 SELECT COALESCE(m.deleted_to, 0), e.sequence_nr, e.timestamp, e.writer_uuid, e.adapter_manifest, e.tag_count,
        e.serializer_id, e.event_manifest,

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use actix_persistence_mysql::MysqlJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, Journal, PersistenceId, RecoveryRequest, StorageErrorKind, WriterId,
+    AtomicWrite, Journal, PersistenceId, StorageErrorKind, TakeOverRequest, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 use sqlx::{AssertSqlSafe, MySqlConnection, Row};
 
 use crate::database::execute;
@@ -89,17 +90,17 @@ async fn write_in_groups(journal: Arc<MysqlJournal>, ids: Vec<PersistenceId>, gr
         let writer = WriterId::random();
         let requests: Vec<_> = ids
             .iter()
-            .map(|id| RecoveryRequest {
+            .map(|id| TakeOverRequest {
                 persistence_id: id.clone(),
                 writer,
             })
             .collect();
-        let Ok(recovered) = journal.recover_many(&requests).await else {
+        let Ok(taken) = journal.take_over(&requests).await else {
             continue;
         };
-        let mut next: Vec<_> = recovered
+        let mut next: Vec<_> = taken
             .iter()
-            .map(|recovered| (recovered.epoch, recovered.highest_sequence_nr + 1))
+            .map(|taken| (taken.epoch, taken.highest_sequence_nr + 1))
             .collect();
         while left > 0 {
             left -= 1;
@@ -186,7 +187,7 @@ async fn append_one_by_one(
     until: std::time::Instant,
 ) -> u64 {
     let writer = WriterId::random();
-    let epoch = journal.recover(&id, writer).await.unwrap().epoch;
+    let epoch = journal.take_over_one(&id, writer).await.unwrap().epoch;
     let mut stored = 0;
     while std::time::Instant::now() < until {
         let next = stored + 1;
@@ -250,7 +251,7 @@ async fn events_that_are_deleted_are_not_read_while_their_rows_are_left() {
     // As after a delete whose rows are still to be removed.
     let delete = "UPDATE journal_metadata SET deleted_to = 6 WHERE persistence_id = 'Test|a'";
     place.run(delete).await;
-    // And of an id that was never recovered.
+    // And of an id that was never taken over.
     place
         .run("DELETE FROM journal_metadata WHERE persistence_id = 'Test|b'")
         .await;
@@ -283,8 +284,8 @@ async fn a_transaction_that_numbers_events_keeps_others_from_its_partition_only(
     execute(&mut other, number).await;
     store(&journal, &there, 1).await;
     let writer = WriterId::random();
-    let recovered = journal.recover(&here, writer).await.unwrap();
-    let late = || vec![write(&here, recovered.epoch, writer, 2..=2)];
+    let taken = journal.take_over_one(&here, writer).await.unwrap();
+    let late = || vec![write(&here, taken.epoch, writer, 2..=2)];
     let error = journal.write_messages(late()).await.unwrap_err();
     assert_eq!(error.kind(), StorageErrorKind::Unavailable, "{error}");
     assert!(error.is_not_stored());
@@ -305,7 +306,7 @@ async fn a_group_over_all_partitions_numbers_each_of_them() {
     for round in 1..=2 {
         let mut writes = Vec::new();
         for id in &ids {
-            let epoch = journal.recover(id, writer).await.unwrap().epoch;
+            let epoch = journal.take_over_one(id, writer).await.unwrap().epoch;
             writes.push(write(id, epoch, writer, round..=round));
         }
         let outcomes = journal.write_messages(writes).await.unwrap();

@@ -5,6 +5,7 @@ use std::time::Duration;
 use actix_persistence_storage_api::{
     Journal, Payload, StateChangesQuery, StateOffset, StateStore, StateUpdate, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 
 use crate::commit_order::id_in;
 use crate::database::execute;
@@ -29,7 +30,7 @@ pub(crate) async fn number_beside_other_partitions(place: &Place) {
     let writer = WriterId::random();
     let mut writes = Vec::new();
     for id in [1, 3, 5, 7].map(id_in) {
-        let epoch = journal.recover(&id, writer).await.unwrap().epoch;
+        let epoch = journal.take_over_one(&id, writer).await.unwrap().epoch;
         writes.push(write(&id, epoch, writer, 1..=1));
     }
     let mut other = place.connection().await;
@@ -57,7 +58,7 @@ async fn no_number_is_given_again_when_a_commit_that_was_read_is_gone() {
         let writer = WriterId::random();
         let mut writes = Vec::new();
         for id in &ids {
-            let epoch = journal.recover(id, writer).await.unwrap().epoch;
+            let epoch = journal.take_over_one(id, writer).await.unwrap().epoch;
             writes.push(write(id, epoch, writer, 1..=2));
         }
         // Of several partitions, and of one.

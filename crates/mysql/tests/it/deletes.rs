@@ -5,6 +5,7 @@ use std::time::Duration;
 use actix_persistence_sql_tests::journal::deletes::{self, ROWS};
 use actix_persistence_sql_tests::{OnServer, Tables};
 use actix_persistence_storage_api::{EventDeletion, Journal, PurgeProgress, SequenceNr, WriterId};
+use actix_persistence_tck::TakeOverOne;
 
 use crate::database::execute;
 use crate::place::{Place, id, store};
@@ -65,7 +66,7 @@ async fn a_purge_and_a_delete_wait_for_a_purge_that_was_dropped() {
         assert!(soon.await.is_err());
         // It has none of the two connections yet that write.
         let stranger = WriterId::random();
-        journal.recover(&id("b"), stranger).await.unwrap();
+        journal.take_over_one(&id("b"), stranger).await.unwrap();
         drop(other);
         later.await;
     }

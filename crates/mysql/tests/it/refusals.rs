@@ -3,6 +3,7 @@
 use actix_persistence_storage_api::{
     AtomicWrite, Journal, Payload, PersistenceId, StorageErrorKind, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 
 use crate::place::{Place, assert_error, event, id, store};
 
@@ -18,7 +19,7 @@ async fn what_is_too_large_with_its_metadata_is_refused_before_it_is_sent() {
         .with_store(|store| store.with_max_event_bytes(10 * MEBIBYTE));
     let journal = place.journal_with(options).await;
     let writer = WriterId::random();
-    let epoch = journal.recover(&id("a"), writer).await.unwrap().epoch;
+    let epoch = journal.take_over_one(&id("a"), writer).await.unwrap().epoch;
     let half = Payload::new(1, "m", vec![1; 10 * MEBIBYTE]);
     let mut large = event(1, writer, "").with_metadata(half.clone());
     large.payload = half;
@@ -36,7 +37,7 @@ async fn an_id_that_is_too_long_is_refused() {
     let journal = place.journal().await;
     let long = PersistenceId::of("Test", &"x".repeat(300));
     let error = journal
-        .recover(&long, WriterId::random())
+        .take_over_one(&long, WriterId::random())
         .await
         .unwrap_err();
     assert_error(&error, StorageErrorKind::Unsupported, "too long");

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use actix_persistence_sql_tests::{OnServer, Tables};
 use actix_persistence_storage_api::{Effect, StorageErrorKind, WriteOutcome, WriterId};
+use actix_persistence_tck::TakeOverOne;
 
 use crate::database::execute;
 use crate::place::{Place, id, numbers, store, write};
@@ -36,8 +37,8 @@ async fn a_deadlock_is_tried_again() {
     let place = Place::new().await;
     let journal = Tables::journal(&place).await;
     let (a, b, writer) = (id("a"), id("b"), WriterId::random());
-    let epoch = journal.recover(&a, writer).await.unwrap().epoch;
-    journal.recover(&b, writer).await.unwrap();
+    let epoch = journal.take_over_one(&a, writer).await.unwrap().epoch;
+    journal.take_over_one(&b, writer).await.unwrap();
     // The server gives up the one that has changed less: so much that it is the plugin's.
     place
         .run("CREATE TABLE theirs (number INT PRIMARY KEY)")
@@ -69,7 +70,7 @@ async fn a_session_that_is_killed_before_its_commit_has_stored_nothing() {
     let place = Place::new().await;
     let journal = Tables::journal(&place).await;
     let (a, writer) = (id("a"), WriterId::random());
-    let epoch = journal.recover(&a, writer).await.unwrap().epoch;
+    let epoch = journal.take_over_one(&a, writer).await.unwrap().epoch;
     let other = place.hold("journal_metadata", "Test|a").await;
     let call = tokio::spawn({
         let journal = Arc::clone(&journal);
@@ -82,7 +83,7 @@ async fn a_session_that_is_killed_before_its_commit_has_stored_nothing() {
     assert_eq!(error.kind(), StorageErrorKind::Unavailable, "{error:?}");
     assert_eq!(error.effect(), Some(Effect::NotStored));
     drop(other);
-    let highest = journal.read_highest_sequence_nr(&a, 0).await.unwrap();
+    let highest = journal.read_highest_sequence_nr(&a).await.unwrap();
     assert_eq!(highest, 0);
     store(&*journal, &a, 1).await;
 }

@@ -49,7 +49,6 @@ impl<A: PersistentActor> PersistentContext<A> {
         let reply = journal.write(WriteRequest {
             persistence_id: self.persistence_id.clone(),
             writes,
-            incarnation: self.writer,
             deadline,
         });
         Some(InFlight::events(reply, count, deadline))

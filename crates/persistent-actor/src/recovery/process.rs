@@ -217,9 +217,9 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
                 in_time(Operation::ReadHead, id, limit, looking).await
             }
             TakeOver::BeforeRecovery => {
-                let recovering = journal.recover(id.clone(), writer);
-                let recovered = in_time(Operation::Recover, id, limit, recovering).await;
-                recovered.map(Standing::from)
+                let taking_over = journal.take_over(id.clone(), writer);
+                let taken = in_time(Operation::TakeOver, id, limit, taking_over).await;
+                taken.map(Standing::from)
             }
         };
         self.permit = Some(permit);

@@ -60,7 +60,7 @@ impl Deleting {
     async fn highest(&self) -> SequenceNr {
         let id = Tally::new("1", &self.log).id;
         let journal = self.world.storage.journal();
-        journal.read_highest_sequence_nr(&id, 0).await.unwrap()
+        journal.read_highest_sequence_nr(&id).await.unwrap()
     }
 }
 

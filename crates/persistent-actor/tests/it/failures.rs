@@ -6,7 +6,7 @@ use actix::fut::wrap_future;
 use actix::{Handler, MailboxError, Message, ResponseActFuture};
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::{BackOffSettings, PersistError, PersistFuture};
-use actix_persistence_storage_api::{Journal, WriterId};
+use actix_persistence_storage_api::{Journal, TakeOverRequest, WriterId};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -332,13 +332,9 @@ fn a_write_from_before_a_recovery_is_refused_by_its_epoch() {
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         tally.send(Add(1)).await.unwrap().unwrap();
         // Somebody else takes the id over, without writing.
-        let id = Tally::new("1", &log).id;
-        world
-            .storage
-            .journal()
-            .recover(&id, WriterId::random())
-            .await
-            .unwrap();
+        let request = TakeOverRequest::new(Tally::new("1", &log).id, WriterId::random());
+        let journal = world.storage.journal();
+        journal.take_over(&[request]).await.unwrap();
         let error = tally.send(Add(2)).await.unwrap().unwrap_err();
         assert_eq!(kind(&error), "Conflict");
     });

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_storage_api::{
-    EventRecord, PageLimit, Payload, Recovered, ReplayPage, ReplayRange, SequenceNr, StorageError,
-    StorageErrorKind, StreamHead, Timestamp, WriterId,
+    EventRecord, PageLimit, Payload, ReplayPage, ReplayRange, SequenceNr, StorageError,
+    StorageErrorKind, StreamHead, TakenOver, Timestamp, WriterId,
 };
 use actix_persistence_testkit::{
     Hook, Intercepted, JournalAnswer, JournalCall, Journals, Next, StoreCall,
@@ -41,8 +41,8 @@ impl ForeignJournal {
         numbers.max().unwrap_or(0)
     }
 
-    fn recovered(&self) -> Recovered {
-        Recovered {
+    fn taken_over(&self) -> TakenOver {
+        TakenOver {
             highest_sequence_nr: self.highest(),
             deleted_to: self.deleted_to,
             epoch: 1,
@@ -100,9 +100,8 @@ impl Hook<Journals> for ForeignJournal {
                 epoch: 1,
                 holds_changes: false,
             }),
-            JournalCall::Recover { .. } => JournalAnswer::Recovered(self.recovered()),
-            JournalCall::RecoverMany { requests } => {
-                JournalAnswer::RecoveredMany(vec![self.recovered(); requests.len()])
+            JournalCall::TakeOver { requests } => {
+                JournalAnswer::TakenOver(vec![self.taken_over(); requests.len()])
             }
             JournalCall::ReplayMessages { range, page, .. } => {
                 JournalAnswer::Page(self.page(range, page))

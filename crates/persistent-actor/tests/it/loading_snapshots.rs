@@ -163,7 +163,7 @@ fn the_snapshot_number_counts_only_the_snapshot_of_the_recovery() {
         again.send(numbers(3, 4)).await.unwrap();
         let id = Tally::new("1", &log).id;
         let journal = world.storage.journal();
-        let highest = journal.read_highest_sequence_nr(&id, 0).await;
+        let highest = journal.read_highest_sequence_nr(&id).await;
         assert_eq!(highest.unwrap(), 4);
     });
 }

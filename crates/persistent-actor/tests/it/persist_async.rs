@@ -394,7 +394,7 @@ fn a_handler_sends_no_event_after_a_write_that_fails_meanwhile() {
         assert!(sent <= 4, "{:?}", journal.calls());
         let id = Tally::new("1", &log).id;
         let journal = world.storage.journal();
-        let highest = journal.read_highest_sequence_nr(&id, 0);
+        let highest = journal.read_highest_sequence_nr(&id);
         assert_eq!(highest.await.unwrap(), 2, "20 was not stored without 10");
     });
 }

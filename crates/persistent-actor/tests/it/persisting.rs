@@ -23,7 +23,7 @@ fn a_command_is_answered_when_its_event_is_stored_and_applied() {
         assert_eq!(tally.send(Get).await.unwrap(), 12);
         let journal = world.storage.journal();
         let id = Tally::new("1", &log).id;
-        assert_eq!(journal.read_highest_sequence_nr(&id, 0).await.unwrap(), 2);
+        assert_eq!(journal.read_highest_sequence_nr(&id).await.unwrap(), 2);
     });
 }
 
@@ -220,7 +220,7 @@ fn an_event_that_cannot_be_encoded_leaves_its_number_to_the_next_one() {
         let highest = world
             .storage
             .journal()
-            .read_highest_sequence_nr(&Tally::new("1", &log).id, 0)
+            .read_highest_sequence_nr(&Tally::new("1", &log).id)
             .await;
         assert_eq!(highest.unwrap(), 2, "numbers are gap-free");
         assert!(log.take().contains(&"rejected 7".to_owned()));
@@ -258,7 +258,7 @@ fn a_rejected_write_leaves_no_gap_and_those_after_it_are_sent_again() {
         let highest = world
             .storage
             .journal()
-            .read_highest_sequence_nr(&Tally::new("1", &log).id, 0)
+            .read_highest_sequence_nr(&Tally::new("1", &log).id)
             .await;
         assert_eq!(highest.unwrap(), 2);
         assert_eq!(journal.calls(), [vec![1, 2, 1], vec![1]]);

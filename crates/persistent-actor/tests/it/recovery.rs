@@ -5,8 +5,8 @@ use std::sync::Arc;
 use actix_persistence_memory::{MemoryJournal, MemoryStorage};
 use actix_persistence_persistent_actor::{Recovery, replay_actor};
 use actix_persistence_storage_api::{
-    AtomicWrite, EventRecord, Journal, Operation, Payload, SequenceNr, SnapshotCriteria, Timestamp,
-    WriterId,
+    AtomicWrite, EventRecord, Journal, Operation, Payload, SequenceNr, SnapshotCriteria,
+    TakeOverRequest, Timestamp, WriterId,
 };
 use actix_persistence_testkit::{Intercepted, JournalAnswer};
 
@@ -108,7 +108,8 @@ async fn write_raw(world: &World, sequence_nr: SequenceNr, payload: Payload) {
     let journal = world.storage.journal();
     let id = id();
     let writer = WriterId::random();
-    let epoch = journal.recover(&id, writer).await.unwrap().epoch;
+    let request = TakeOverRequest::new(id.clone(), writer);
+    let epoch = journal.take_over(&[request]).await.unwrap()[0].epoch;
     let record = EventRecord::new(sequence_nr, Timestamp::now(), writer, payload);
     let write = AtomicWrite::new(id, epoch, vec![record]).unwrap();
     assert!(journal.write_messages(vec![write]).await.unwrap()[0].is_stored());

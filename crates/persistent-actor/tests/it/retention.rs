@@ -241,7 +241,7 @@ async fn crash_and_recover(retaining: Retaining, crash: usize, fate: Fate) {
     process.stores.assert_covered();
     let id = Tally::new("1", &Log::default()).id;
     let journal = storage.journal();
-    let sum = journal.read_highest_sequence_nr(&id, 0).await.unwrap();
+    let sum = journal.read_highest_sequence_nr(&id).await.unwrap();
     let next = Process::start(&storage, retaining, &[]);
     let recovered = next.tally.send(Get).await.unwrap();
     assert_eq!(recovered as u64, sum, "each event adds 1");

@@ -109,8 +109,7 @@ impl Hook<Journals> for ScriptedJournal {
         match &call {
             JournalCall::Ping
             | JournalCall::ReadHead { .. }
-            | JournalCall::Recover { .. }
-            | JournalCall::RecoverMany { .. }
+            | JournalCall::TakeOver { .. }
             | JournalCall::WriteMessages { .. }
             | JournalCall::ReplayMessages { .. }
                 if self.away.load(Ordering::Relaxed) =>
@@ -124,9 +123,7 @@ impl Hook<Journals> for ScriptedJournal {
                 }
                 return Ok(JournalAnswer::Done);
             }
-            JournalCall::ReadHead { .. }
-            | JournalCall::Recover { .. }
-            | JournalCall::RecoverMany { .. } => {
+            JournalCall::ReadHead { .. } | JournalCall::TakeOver { .. } => {
                 let mut left = self.recoveries_to_fail.lock().unwrap();
                 if *left > 0 {
                     *left -= 1;

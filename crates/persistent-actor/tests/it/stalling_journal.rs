@@ -112,7 +112,7 @@ impl Hook<Journals> for StallingJournal {
                 })
                 .await;
             }
-            JournalCall::Ping | JournalCall::Recover { .. } | JournalCall::RecoverMany { .. } => {
+            JournalCall::Ping | JournalCall::TakeOver { .. } => {
                 self.wait_while(|stall| matches!(stall, Stall::TakeOvers))
                     .await;
             }

@@ -9,7 +9,7 @@ use super::keeping_highest;
 #[derive(Debug)]
 pub struct PostgresQueries {
     /// Takes over ids. Values: arrays of ids and of writers. Returns: id, highest, deleted_to, epoch.
-    pub(crate) recover: SqlStr,
+    pub(crate) raise_epochs: SqlStr,
     /// Stores events. Values: arrays as [`Rows`](crate::journal) binds them. Returns the places, from 1, of the ids
     /// that lost.
     pub(crate) append: SqlStr,
@@ -30,11 +30,11 @@ pub struct PostgresQueries {
     pub(crate) tags: SqlStr,
 }
 
-/// An id that has events but no row in the metadata was never recovered: other tools put them there.
+/// An id that has events but no row in the metadata was never taken over: other tools put them there.
 ///
 /// The events are those of the moment at which the statement began. If it has waited since for another that raised the
 /// epoch, as a purge does, the row knows better.
-const RECOVER: &str = "\
+const RAISE_EPOCHS: &str = "\
 INSERT INTO {metadata_table} AS m (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
 SELECT n.id, COALESCE((SELECT max(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = n.id), 0),
        0, 0, 1 + COALESCE((SELECT k.epoch FROM {metadata_table} AS k WHERE k.persistence_id = n.id), 0), n.writer
@@ -172,10 +172,6 @@ LEFT JOIN {metadata_table} AS m ON m.persistence_id = given.id";
 const LOCK_EPOCH: &str = "\
 SELECT epoch FROM {metadata_table} WHERE persistence_id = $1::text FOR UPDATE";
 
-const HIGHEST: &str = "\
-SELECT GREATEST(COALESCE((SELECT highest FROM {metadata_table} WHERE persistence_id = $1::text), 0),
-                COALESCE((SELECT max(sequence_nr) FROM {event_table} WHERE persistence_id = $1::text), 0))";
-
 const POSITION: &str = "\
 SELECT m.epoch, m.writer_uuid, m.highest FROM {metadata_table} AS m WHERE m.persistence_id = $1::text";
 
@@ -249,7 +245,7 @@ fn whole_page() -> String {
 
 pub(crate) fn queries(names: &SqlNames) -> PostgresQueries {
     PostgresQueries {
-        recover: names.fill(RECOVER),
+        raise_epochs: names.fill(RAISE_EPOCHS),
         append: names.fill(&[FENCE, STORED, LOSERS].concat()),
         append_with_tags: names.fill(&[FENCE, STORED, TAGGED, LOSERS].concat()),
         append_and_take_over: names.fill(&[&taking_over("$19", "$20"), STORED, LOSERS].concat()),
@@ -265,7 +261,6 @@ pub(crate) fn journal_statements(names: &SqlNames) -> JournalStatements {
     JournalStatements {
         head: names.fill(HEAD),
         lock_epoch: names.fill(LOCK_EPOCH),
-        highest: names.fill(HIGHEST),
         position: names.fill(POSITION),
         raise_deleted_to: names.fill(RAISE_DELETED_TO),
         unswept: names.fill(UNSWEPT),

@@ -9,6 +9,7 @@ use actix_persistence_storage_api::{
     Journal, Payload, PersistenceId, SnapshotCriteria, SnapshotMetadata, SnapshotStore,
     StateExtensions, StateStore, StateUpdate, Timestamp, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 use sqlx::PgConnection;
 use tokio::time::timeout;
 
@@ -75,8 +76,8 @@ async fn a_recovery_whose_caller_is_gone_takes_its_id_from_no_later_one() {
     let journal = place.journal().await;
     let (a, writer) = (id("a"), WriterId::random());
     store(&journal, &a, 1).await;
-    let given_up = journal.recover(&a, WriterId::random());
-    let later = journal.recover(&a, writer);
+    let given_up = journal.take_over_one(&a, WriterId::random());
+    let later = journal.take_over_one(&a, writer);
     let statement = ["INSERT", "journal_metadata"];
     let recovered = overtake(&place, statement, given_up, later).await;
     let next = write(&a, recovered.unwrap().epoch, writer, 2..=2);

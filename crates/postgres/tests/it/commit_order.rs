@@ -153,7 +153,7 @@ async fn a_reader_gets_every_event_once_in_order_while_transactions_commit() {
             }
             running.fetch_sub(1, Ordering::AcqRel);
             let highest = journal
-                .read_highest_sequence_nr(&id("journal"), 0)
+                .read_highest_sequence_nr(&id("journal"))
                 .await
                 .unwrap();
             (1..=highest as i64)
@@ -283,7 +283,7 @@ async fn events_that_are_deleted_are_not_read_while_their_rows_are_left() {
     // As after a delete whose rows are still to be removed.
     let delete = "UPDATE journal_metadata SET deleted_to = 6 WHERE persistence_id = 'Test|a'";
     place.run(delete).await;
-    // And of an id that was never recovered.
+    // And of an id that was never taken over.
     place.run(insert("Other|a", 1)).await;
     let mut reader = Reader::new(&place).await;
     reader.read_until(4).await;

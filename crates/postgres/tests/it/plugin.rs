@@ -93,10 +93,7 @@ async fn the_application_may_bring_a_pool() {
     let journal = plugin.journal(&of_pool("main")).unwrap();
     journal.initialize().await.unwrap();
     store(&place.journal().await, &id("a"), 1).await;
-    assert_eq!(
-        journal.read_highest_sequence_nr(&id("a"), 0).await.unwrap(),
-        1
-    );
+    assert_eq!(journal.read_highest_sequence_nr(&id("a")).await.unwrap(), 1);
 
     let unknown = plugin.journal(&of_pool("mian")).err().unwrap().to_string();
     assert!(
@@ -136,6 +133,6 @@ async fn a_password_may_be_changed_while_the_application_runs() {
         .await;
     std::fs::write(file.path(), "changed").unwrap();
     // On a connection of its own: this one reads.
-    let highest = journal.read_highest_sequence_nr(&id("a"), 0).await;
+    let highest = journal.read_highest_sequence_nr(&id("a")).await;
     assert_eq!(highest.unwrap(), 0);
 }

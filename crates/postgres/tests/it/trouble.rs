@@ -6,6 +6,7 @@ use std::time::Duration;
 use actix_persistence_sql_tests::journal::trouble::network;
 use actix_persistence_sql_tests::{OnServer, Tables};
 use actix_persistence_storage_api::{Effect, Journal, StorageErrorKind, WriteOutcome, WriterId};
+use actix_persistence_tck::TakeOverOne;
 use actix_persistence_test_servers::{Direction, Flow};
 use sqlx::AssertSqlSafe;
 
@@ -38,8 +39,8 @@ async fn a_deadlock_is_tried_again() {
     options.server.statement_timeout = Duration::from_secs(9);
     let journal = Arc::new(place.journal_with(options).await);
     let (a, b, writer) = (id("a"), id("b"), WriterId::random());
-    let epoch = journal.recover(&a, writer).await.unwrap().epoch;
-    journal.recover(&b, writer).await.unwrap();
+    let epoch = journal.take_over_one(&a, writer).await.unwrap().epoch;
+    journal.take_over_one(&b, writer).await.unwrap();
     let mut other = place.connection().await;
     let hold = "BEGIN; SELECT * FROM journal_metadata WHERE persistence_id = 'Test|b' FOR UPDATE";
     execute(&mut other, hold).await;
@@ -73,7 +74,7 @@ async fn a_session_that_the_server_ends_leaves_the_outcome_unknown() {
     let place = Place::new().await;
     let journal = Arc::new(place.journal().await);
     let (a, writer) = (id("a"), WriterId::random());
-    let epoch = journal.recover(&a, writer).await.unwrap().epoch;
+    let epoch = journal.take_over_one(&a, writer).await.unwrap().epoch;
     let other = place.hold("journal_metadata", "Test|a").await;
     let call = tokio::spawn({
         let journal = Arc::clone(&journal);
@@ -108,14 +109,14 @@ async fn a_reply_that_is_lost_leaves_the_outcome_unknown_and_the_event_stored() 
     // Once, on the only connection, so that the next write needs no reply before it is done: it is prepared.
     store(&*journal, &id("b"), 1).await;
     let (a, writer) = (id("a"), WriterId::random());
-    let epoch = journal.recover(&a, writer).await.unwrap().epoch;
+    let epoch = journal.take_over_one(&a, writer).await.unwrap().epoch;
     proxy.set(Direction::Replies, Flow::Swallow);
     let group = vec![write(&a, epoch, writer, 1..=1)];
     let error = journal.write_messages(group).await.unwrap_err();
     assert_error(&error, StorageErrorKind::Timeout, "no answer in time");
     assert_eq!(error.effect(), Some(Effect::Unknown));
     proxy.pass();
-    let recovered = journal.recover(&a, WriterId::random()).await.unwrap();
+    let recovered = journal.take_over_one(&a, WriterId::random()).await.unwrap();
     assert_eq!(recovered.highest_sequence_nr, 1);
 }
 

@@ -9,6 +9,7 @@ use actix_persistence_storage_api::{
     EventDeletion, Journal, PageLimit, Payload, PersistenceId, ReplayRange, SnapshotCriteria,
     SnapshotMetadata, Timestamp, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 
 use crate::Tables;
 use crate::steps::{id, numbers, write};
@@ -40,20 +41,21 @@ impl Dice {
     }
 }
 
-/// Lives one life of an actor: it recovers, writes until a call is dropped or fails, and recovers again.
+/// Lives one life of an actor: it takes the id over, writes until a call is dropped or fails, and takes it over again.
 async fn live(journal: Arc<dyn Journal>, id: PersistenceId, seed: u64) -> Vec<(u64, WriterId)> {
     let mut dice = Dice(seed);
     let mut confirmed = Vec::new();
     for _ in 0..60 {
         let writer = WriterId::random();
-        let Some(recovered) = polled(1 + dice.below(4), journal.recover(&id, writer)).await else {
+        let Some(taken) = polled(1 + dice.below(4), journal.take_over_one(&id, writer)).await
+        else {
             continue;
         };
-        let recovered = recovered.unwrap();
-        let mut next = recovered.highest_sequence_nr + 1;
+        let taken = taken.unwrap();
+        let mut next = taken.highest_sequence_nr + 1;
         loop {
             let count = dice.below(3) as u64;
-            let write = write(&id, recovered.epoch, writer, next..=next + count);
+            let write = write(&id, taken.epoch, writer, next..=next + count);
             let call = journal.write_messages(vec![write]);
             let Some(outcomes) = polled(1 + dice.below(5), call).await else {
                 break;
@@ -66,7 +68,7 @@ async fn live(journal: Arc<dyn Journal>, id: PersistenceId, seed: u64) -> Vec<(u
     confirmed
 }
 
-/// Actors whose calls are dropped at any poll, and who recover then.
+/// Actors whose calls are dropped at any poll, and who take over then.
 pub async fn no_confirmed_event_is_lost_and_nothing_hangs_when_calls_are_dropped(
     place: &dyn Tables,
 ) {
@@ -106,14 +108,14 @@ pub async fn every_operation_may_be_dropped_at_every_poll(place: &dyn Tables) {
     let (a, writer) = (id("a"), WriterId::random());
     for polls in 1..6 {
         polled(polls, journal.initialize()).await;
-        polled(polls, journal.recover(&a, writer)).await;
-        let recovered = journal.recover(&a, writer).await.unwrap();
-        let next = recovered.highest_sequence_nr + 1;
-        let group = vec![write(&a, recovered.epoch, writer, next..=next)];
+        polled(polls, journal.take_over_one(&a, writer)).await;
+        let taken = journal.take_over_one(&a, writer).await.unwrap();
+        let next = taken.highest_sequence_nr + 1;
+        let group = vec![write(&a, taken.epoch, writer, next..=next)];
         polled(polls, journal.write_messages(group)).await;
         let page = PageLimit::DEFAULT;
         polled(polls, journal.replay_messages(&a, ReplayRange::ALL, page)).await;
-        polled(polls, journal.read_highest_sequence_nr(&a, 0)).await;
+        polled(polls, journal.read_highest_sequence_nr(&a)).await;
         polled(
             polls,
             journal.delete_messages_to(&a, EventDeletion::up_to(next - 1)),

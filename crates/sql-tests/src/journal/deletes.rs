@@ -6,6 +6,7 @@ use actix_persistence_storage_api::{
     AtomicWrite, EventDeletion, Journal, PageLimit, PurgeProgress, ReplayRange, Section,
     SequenceNr, StorageErrorKind, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 
 use crate::steps::{event, failure, id, numbers, replay_all, store, write};
 use crate::{OnServer, Tables};
@@ -58,7 +59,7 @@ pub async fn a_delete_of_an_unknown_id_leaves_no_row(place: &dyn Tables) {
         .await
         .unwrap();
     journal
-        .read_highest_sequence_nr(&id("never"), 0)
+        .read_highest_sequence_nr(&id("never"))
         .await
         .unwrap();
     replay_all(&*journal, &id("never")).await;
@@ -97,7 +98,7 @@ pub async fn a_delete_right_after_the_write_keeps_the_highest_number(place: &dyn
             .delete_messages_to(&id("a"), EventDeletion::up_to(round * 3))
             .await
             .unwrap();
-        let highest = journal.read_highest_sequence_nr(&id("a"), 0).await.unwrap();
+        let highest = journal.read_highest_sequence_nr(&id("a")).await.unwrap();
         assert_eq!(highest, round * 3);
     }
 }
@@ -171,7 +172,7 @@ pub async fn initializing_goes_on_with_a_delete_that_was_interrupted(place: &dyn
 pub async fn rows_are_removed_in_chunks_of_few_bytes(place: &dyn Tables) {
     let journal = place.journal().await;
     let writer = WriterId::random();
-    let epoch = journal.recover(&id("a"), writer).await.unwrap().epoch;
+    let epoch = journal.take_over_one(&id("a"), writer).await.unwrap().epoch;
     for number in 1..=24 {
         let large = event(number, writer, vec![b'x'; 1024 * 1024]);
         let large = AtomicWrite::new(id("a"), epoch, vec![large]).unwrap();
@@ -212,15 +213,12 @@ pub async fn no_number_is_used_again_after_all_was_deleted_and_reopened(place: &
     drop(journal);
 
     let journal = place.journal().await;
-    assert_eq!(journal.read_highest_sequence_nr(&a, 0).await.unwrap(), 5);
+    assert_eq!(journal.read_highest_sequence_nr(&a).await.unwrap(), 5);
     let writer = WriterId::random();
-    let recovered = journal.recover(&a, writer).await.unwrap();
-    assert_eq!(
-        (recovered.highest_sequence_nr, recovered.deleted_to),
-        (5, 5)
-    );
+    let taken = journal.take_over_one(&a, writer).await.unwrap();
+    assert_eq!((taken.highest_sequence_nr, taken.deleted_to), (5, 5));
     for used in 1..=5 {
-        let again = vec![write(&a, recovered.epoch, writer, used..=used)];
+        let again = vec![write(&a, taken.epoch, writer, used..=used)];
         let outcomes = journal.write_messages(again).await.unwrap();
         assert_eq!(
             failure(&outcomes[0]).kind(),
@@ -331,15 +329,15 @@ pub async fn a_delete_that_waits_for_a_purge_elsewhere_brings_no_numbers_back(
     }
 }
 
-/// Lets a recovery look for the newest event before the purge that it waits for is done.
+/// Looks for the newest event before the purge that it waits for is done.
 pub async fn a_take_over_that_waits_for_a_purge_elsewhere_brings_no_numbers_back(
     place: &dyn OnServer,
 ) {
     let (here, there) = (place.journal().await, place.journal().await);
     store(&*here, &id("a"), 10).await;
     let of = id("a");
-    let recovery = there.recover(&of, WriterId::random());
-    let recovered = after_a_purge_that_waits(place, &*here, recovery).await;
-    assert_eq!(recovered.unwrap().highest_sequence_nr, 0);
+    let take_over = there.take_over_one(&of, WriterId::random());
+    let taken = after_a_purge_that_waits(place, &*here, take_over).await;
+    assert_eq!(taken.unwrap().highest_sequence_nr, 0);
     assert_purged(&*here).await;
 }

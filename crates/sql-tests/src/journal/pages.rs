@@ -6,6 +6,7 @@ use actix_persistence_storage_api::{
     AtomicWrite, EventDeletion, EventRecord, Journal, PageLimit, Payload, ReplayPage, ReplayRange,
     SequenceNr, Timestamp, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 
 use crate::Tables;
 use crate::steps::{event, id, numbers, replay_all, store};
@@ -19,7 +20,7 @@ async fn store_events(
     number: u64,
 ) {
     let writer = WriterId::random();
-    let epoch = journal.recover(&id("a"), writer).await.unwrap().epoch;
+    let epoch = journal.take_over_one(&id("a"), writer).await.unwrap().epoch;
     let events = (1..=number).map(|number| make(number, writer)).collect();
     let write = AtomicWrite::new(id("a"), epoch, events).unwrap();
     let outcomes = journal.write_messages(vec![write]).await.unwrap();
@@ -107,7 +108,7 @@ pub async fn a_page_tells_whether_there_is_more_wherever_its_last_row_ends(place
     for stored in [127, 128, 129, 255, 256, 257] {
         let id = id(&format!("a{stored}"));
         let writer = WriterId::random();
-        let epoch = journal.recover(&id, writer).await.unwrap().epoch;
+        let epoch = journal.take_over_one(&id, writer).await.unwrap().epoch;
         let events = (1..=stored).map(|number| event(number, writer, "x"));
         let write = AtomicWrite::new(id.clone(), epoch, events.collect()).unwrap();
         let outcomes = journal.write_messages(vec![write]).await.unwrap();
@@ -131,7 +132,7 @@ pub async fn a_page_tells_whether_there_is_more_wherever_its_last_row_ends(place
 pub async fn tags_come_with_their_events_wherever_a_row_or_a_page_ends(place: &dyn Tables) {
     let journal = place.journal().await;
     let other = WriterId::random();
-    let epoch = journal.recover(&id("b"), other).await.unwrap().epoch;
+    let epoch = journal.take_over_one(&id("b"), other).await.unwrap().epoch;
     let tagged = |number: u64| [1, 100, 128, 129, 300].contains(&number);
     let make = |number: u64, writer| {
         let event = event(number, writer, "x");
@@ -141,7 +142,7 @@ pub async fn tags_come_with_their_events_wherever_a_row_or_a_page_ends(place: &d
         }
     };
     let writer = WriterId::random();
-    let own = journal.recover(&id("a"), writer).await.unwrap().epoch;
+    let own = journal.take_over_one(&id("a"), writer).await.unwrap().epoch;
     for number in 1..=300 {
         let foreign = event(number, other, "y").with_tags(["other"]);
         let writes = vec![

@@ -5,6 +5,7 @@ use actix_persistence_storage_api::{
     SnapshotCriteria, SnapshotMetadata, StorageError, StorageErrorKind, Timestamp, WriteOutcome,
     WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 
 use crate::steps::{assert_error, event, id, numbers, replay_all, store, write};
 use crate::{OnServer, Tables};
@@ -15,8 +16,8 @@ const MEBIBYTE: usize = 1024 * 1024;
 async fn refused(journal: &dyn Journal, make: impl Fn(EventRecord) -> EventRecord) -> StorageError {
     let writer = WriterId::random();
     let (bad, good) = (id("bad"), id("good"));
-    let of_bad = journal.recover(&bad, writer).await.unwrap();
-    let of_good = journal.recover(&good, writer).await.unwrap();
+    let of_bad = journal.take_over_one(&bad, writer).await.unwrap();
+    let of_good = journal.take_over_one(&good, writer).await.unwrap();
     let next = of_good.highest_sequence_nr + 1;
     let event = make(event(1, writer, "{}"));
     let group = vec![
@@ -25,7 +26,7 @@ async fn refused(journal: &dyn Journal, make: impl Fn(EventRecord) -> EventRecor
     ];
     let mut outcomes = journal.write_messages(group).await.unwrap();
     assert!(outcomes[1].is_stored(), "{outcomes:?}");
-    assert_eq!(journal.read_highest_sequence_nr(&bad, 0).await.unwrap(), 0);
+    assert_eq!(journal.read_highest_sequence_nr(&bad).await.unwrap(), 0);
     match outcomes.remove(0) {
         WriteOutcome::Rejected(error) => error,
         other => unreachable!("the event should have been rejected: {other:?}"),
@@ -34,7 +35,7 @@ async fn refused(journal: &dyn Journal, make: impl Fn(EventRecord) -> EventRecor
 
 /// Stores one event of an id.
 async fn store_one(journal: &dyn Journal, id: &PersistenceId, event: EventRecord) {
-    let epoch = journal.recover(id, event.writer).await.unwrap().epoch;
+    let epoch = journal.take_over_one(id, event.writer).await.unwrap().epoch;
     let write = AtomicWrite::new(id.clone(), epoch, vec![event]).unwrap();
     let outcomes = journal.write_messages(vec![write]).await.unwrap();
     assert!(outcomes[0].is_stored(), "{outcomes:?}");

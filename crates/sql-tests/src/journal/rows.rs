@@ -4,6 +4,7 @@ use actix_persistence_storage_api::{
     AtomicWrite, PageLimit, Payload, PersistenceId, ReplayRange, SnapshotCriteria,
     SnapshotMetadata, StorageErrorKind, Timestamp, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 
 use super::deletes::wait_until_swept;
 use crate::Tables;
@@ -34,9 +35,9 @@ pub async fn an_epoch_out_of_range_is_told_as_that(place: &dyn Tables) {
         let says = format!("its epoch is {epoch}, which no writer ever had");
         let read = journal.read_head(&id("a")).await.unwrap_err();
         assert_error(&read, StorageErrorKind::Corrupt, &says);
-        let recovered = journal.recover(&id("a"), WriterId::random()).await;
+        let taken = journal.take_over_one(&id("a"), WriterId::random()).await;
         let says = "which no writer ever had";
-        assert_error(&recovered.unwrap_err(), StorageErrorKind::Corrupt, says);
+        assert_error(&taken.unwrap_err(), StorageErrorKind::Corrupt, says);
     }
     place.run("UPDATE journal_metadata SET epoch = 1").await;
     store(&*journal, &id("a"), 1).await;
@@ -71,7 +72,7 @@ pub async fn a_damaged_snapshot_is_an_error_and_the_one_before_can_be_asked_for(
 pub async fn tags_are_found_by_tag_and_removed_with_their_events(place: &dyn Tables) {
     let journal = place.journal().await;
     let writer = WriterId::random();
-    let epoch = journal.recover(&id("a"), writer).await.unwrap().epoch;
+    let epoch = journal.take_over_one(&id("a"), writer).await.unwrap().epoch;
     let events = (1..=200_u64).map(|number| {
         let tags = [format!("t{}", number % 2), format!("n:{number}")];
         event(number, writer, "x").with_tags(tags)

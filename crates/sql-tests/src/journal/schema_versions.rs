@@ -3,6 +3,7 @@
 use std::process::{Command, Stdio};
 
 use actix_persistence_storage_api::{EventDeletion, SnapshotCriteria, StorageErrorKind, WriterId};
+use actix_persistence_tck::TakeOverOne;
 use futures_util::future::join_all;
 
 use crate::Tables;
@@ -37,15 +38,12 @@ pub async fn a_database_of_version_1_opens_and_goes_on(place: &dyn Tables, versi
     let metadata = event.metadata.as_ref().unwrap();
     assert_eq!((metadata.serializer_id, &*metadata.bytes), (2, &b"{}"[..]));
 
-    let recovered = journal
-        .recover(&id("emptied"), WriterId::random())
+    let taken = journal
+        .take_over_one(&id("emptied"), WriterId::random())
         .await
         .unwrap();
-    assert_eq!(
-        (recovered.highest_sequence_nr, recovered.deleted_to),
-        (5, 5)
-    );
-    assert_eq!(recovered.epoch, 8);
+    assert_eq!((taken.highest_sequence_nr, taken.deleted_to), (5, 5));
+    assert_eq!(taken.epoch, 8);
     store(&*journal, &id("kept"), 2).await;
     assert_eq!(numbers(&*journal, &id("kept")).await, [3, 4, 5]);
     let snapshots = place.snapshot_store().await;

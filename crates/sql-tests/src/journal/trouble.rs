@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{Effect, Section, StorageErrorKind, WriterId};
+use actix_persistence_tck::TakeOverOne;
 use actix_persistence_test_servers::{Cut, Direction, FaultProxy, Flow};
 
 use crate::OnServer;
@@ -15,7 +16,7 @@ pub async fn a_lock_of_another_ends_a_write_in_time_and_nothing_is_stored(place:
         .journal_with(place.section().with("lock-timeout", "1s"))
         .await;
     let (a, writer) = (id("a"), WriterId::random());
-    let epoch = journal.recover(&a, writer).await.unwrap().epoch;
+    let epoch = journal.take_over_one(&a, writer).await.unwrap().epoch;
     let other = place.hold("journal_metadata", "Test|a").await;
     let group = vec![write(&a, epoch, writer, 1..=1)];
     let error = journal.write_messages(group.clone()).await.unwrap_err();
@@ -33,7 +34,7 @@ pub async fn a_statement_that_takes_too_long_is_ended(place: &dyn OnServer) {
     let journal = place.journal_with(section).await;
     place.run(&place.slows_inserts("event_journal", 60.0)).await;
     let (a, writer) = (id("a"), WriterId::random());
-    let epoch = journal.recover(&a, writer).await.unwrap().epoch;
+    let epoch = journal.take_over_one(&a, writer).await.unwrap().epoch;
     let group = vec![write(&a, epoch, writer, 1..=1)];
     let error = journal.write_messages(group).await.unwrap_err();
     assert_error(&error, StorageErrorKind::Timeout, "raise ");
@@ -59,9 +60,9 @@ pub async fn wherever_the_replies_to_a_write_are_cut_the_error_says_what_is_cert
     let (a, writer) = (id("a"), WriterId::random());
     let mut unknown = 0;
     for cut in 0..30 {
-        let recovered = journal.recover(&a, writer).await.unwrap();
-        let next = recovered.highest_sequence_nr + 1;
-        let group = |number| vec![write(&a, recovered.epoch, writer, number..=number)];
+        let taken = journal.take_over_one(&a, writer).await.unwrap();
+        let next = taken.highest_sequence_nr + 1;
+        let group = |number| vec![write(&a, taken.epoch, writer, number..=number)];
         // Once, so that the next one is as long: everything is prepared.
         let before = network.passed(Direction::Replies);
         journal.write_messages(group(next)).await.unwrap();
@@ -77,7 +78,7 @@ pub async fn wherever_the_replies_to_a_write_are_cut_the_error_says_what_is_cert
         );
         let result = journal.write_messages(group(next + 3)).await;
         network.pass();
-        let highest = journal.recover(&a, writer).await.unwrap();
+        let highest = journal.take_over_one(&a, writer).await.unwrap();
         let is_stored = highest.highest_sequence_nr == next + 3;
         match result {
             Ok(outcomes) => assert!(outcomes[0].is_stored() && is_stored),
@@ -99,7 +100,7 @@ pub async fn after_a_cut_the_next_call_has_a_connection_that_works(place: &dyn O
     for cut in [Cut::Closed, Cut::Reset] {
         network.cut(cut);
         // The first call may find out, and whoever comes after it does not have to.
-        let first = journal.recover(&id("a"), WriterId::random()).await;
+        let first = journal.take_over_one(&id("a"), WriterId::random()).await;
         if let Err(error) = first {
             assert_eq!(error.kind(), StorageErrorKind::Unavailable, "{error:?}");
         }
@@ -109,7 +110,7 @@ pub async fn after_a_cut_the_next_call_has_a_connection_that_works(place: &dyn O
     network.cut(Cut::Reset);
     let mut refused = None;
     for _ in 0..2 {
-        refused = journal.read_highest_sequence_nr(&id("a"), 0).await.err();
+        refused = journal.read_highest_sequence_nr(&id("a")).await.err();
     }
     assert_eq!(refused.unwrap().kind(), StorageErrorKind::Unavailable);
     network.refuse(false);
@@ -122,14 +123,14 @@ pub async fn a_call_that_gets_no_connection_in_time_says_what_to_change(place: &
     let section = section.with("acquire-timeout", "50ms");
     let journal = place.journal_with(section).await;
     let writer = WriterId::random();
-    journal.recover(&id("a"), writer).await.unwrap();
+    journal.take_over_one(&id("a"), writer).await.unwrap();
     let other = place.hold("journal_metadata", "Test|a").await;
     let waits = tokio::spawn({
         let journal = Arc::clone(&journal);
-        async move { journal.recover(&id("a"), writer).await }
+        async move { journal.take_over_one(&id("a"), writer).await }
     });
     place.until_waiting(1).await;
-    let error = journal.recover(&id("b"), writer).await.unwrap_err();
+    let error = journal.take_over_one(&id("b"), writer).await.unwrap_err();
     assert_error(&error, StorageErrorKind::Unavailable, "'writers'");
     drop(other);
     waits.await.unwrap().unwrap();

@@ -5,20 +5,21 @@ use std::sync::Arc;
 use actix_persistence_storage_api::{
     EventDeletion, Fence, Journal, PersistenceId, StorageErrorKind, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 
 use crate::Tables;
 use crate::steps::{failure, id, numbers, replay_all, store, write};
 
-/// A writer goes on after another has recovered its id.
+/// A writer goes on after another has taken its id over.
 pub async fn the_first_of_two_writers_is_fenced_and_both_are_named(place: &dyn Tables) {
     let (here, there) = (place.journal().await, place.journal().await);
     let (first, second) = (WriterId::random(), WriterId::random());
     let id = id("a");
-    let before = here.recover(&id, first).await.unwrap().epoch;
+    let before = here.take_over_one(&id, first).await.unwrap().epoch;
     here.write_messages(vec![write(&id, before, first, 1..=2)])
         .await
         .unwrap();
-    let after = there.recover(&id, second).await.unwrap();
+    let after = there.take_over_one(&id, second).await.unwrap();
     assert_eq!((after.highest_sequence_nr, after.epoch), (2, before + 1));
 
     // The number is free, and yet it is too late.
@@ -56,9 +57,9 @@ async fn contend(
     let mut confirmed = Vec::new();
     for _ in 0..rounds {
         let writer = WriterId::random();
-        let recovered = journal.recover(&id, writer).await.unwrap();
-        for number in recovered.highest_sequence_nr + 1..recovered.highest_sequence_nr + 6 {
-            let write = write(&id, recovered.epoch, writer, number..=number);
+        let taken = journal.take_over_one(&id, writer).await.unwrap();
+        for number in taken.highest_sequence_nr + 1..taken.highest_sequence_nr + 6 {
+            let write = write(&id, taken.epoch, writer, number..=number);
             let outcomes = journal.write_messages(vec![write]).await.unwrap();
             if !outcomes[0].is_stored() {
                 assert_eq!(
@@ -99,14 +100,14 @@ pub async fn contending_writers_leave_one_gap_free_stream_of_what_was_confirmed(
     assert_eq!(numbers, expected);
 }
 
-/// An epoch that no recovery returned.
+/// An epoch that no call returned.
 pub async fn an_unknown_epoch_may_not_write_beside_events_of_another_tool(place: &dyn Tables) {
     let journal = place.journal().await;
     place
         .run(&place.event_of_another_tool("Test|imported", 1))
         .await;
     let id = id("imported");
-    // Makes the row of an id that was never recovered.
+    // Makes the row of an id that was never taken over.
     journal
         .delete_messages_to(&id, EventDeletion::up_to(1))
         .await
@@ -166,17 +167,17 @@ pub async fn taking_over_an_id_counts_the_events_of_another_tool(place: &dyn Tab
 }
 
 /// An event that no journal has written, in the place of the next one. For servers, which find it when they store theirs.
-pub async fn an_event_of_another_tool_is_kept_and_counts_at_the_next_recovery(place: &dyn Tables) {
+pub async fn an_event_of_another_tool_is_kept_and_counts_at_the_next_take_over(place: &dyn Tables) {
     let journal = place.journal().await;
     let (id, writer) = (id("a"), WriterId::random());
-    let epoch = journal.recover(&id, writer).await.unwrap().epoch;
+    let epoch = journal.take_over_one(&id, writer).await.unwrap().epoch;
     place.run(&place.event_of_another_tool("Test|a", 1)).await;
     let write = write(&id, epoch, writer, 1..=1);
     let error = journal.write_messages(vec![write]).await.unwrap_err();
     assert_eq!(error.kind(), StorageErrorKind::Corrupt);
     assert!(error.is_not_stored());
-    let recovered = journal.recover(&id, writer).await.unwrap();
-    assert_eq!(recovered.highest_sequence_nr, 1);
+    let taken = journal.take_over_one(&id, writer).await.unwrap();
+    assert_eq!(taken.highest_sequence_nr, 1);
     store(&*journal, &id, 1).await;
     assert_eq!(numbers(&*journal, &id).await, [1, 2]);
 }

@@ -6,6 +6,7 @@ use actix_persistence_storage_api::{
     ChangeEvent, Journal, PageLimit, Payload, PurgeProgress, ReplayPage, ReplayRange, StorageError,
     StorageErrorKind, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 
 use super::{assert_conflict, id, revision_of, state, store};
 use crate::Tables;
@@ -49,7 +50,7 @@ pub async fn changes_leave_their_events(tables: &dyn Tables) {
     let mut tags = found.events[3].tags.clone();
     tags.sort_unstable();
     assert_eq!(tags, [Arc::from("changed"), Arc::from("gone")]);
-    let highest = journal.read_highest_sequence_nr(&id("a"), 0).await;
+    let highest = journal.read_highest_sequence_nr(&id("a")).await;
     assert_eq!(highest.expect("it can be read"), 4);
     assert_eq!(revision_of(&*states, "a").await, 4);
 }
@@ -59,7 +60,7 @@ pub async fn changes_without_events_leave_the_journal_alone(tables: &dyn Tables)
     let (states, journal) = tables.open_with_change_events().await;
     store(&*states, state("b", 1)).await;
     store(&*states, state("b", 2)).await;
-    let highest = journal.read_highest_sequence_nr(&id("b"), 0).await;
+    let highest = journal.read_highest_sequence_nr(&id("b")).await;
     assert_eq!(highest.expect("it can be read"), 0);
     store(&*states, state("b", 3).with_change_event(event("at last"))).await;
     store(&*states, state("b", 4)).await;
@@ -73,7 +74,9 @@ pub async fn changes_without_events_leave_the_journal_alone(tables: &dyn Tables)
 /// An id is either event-sourced or a durable state.
 pub async fn an_id_of_the_other_kind_is_refused(tables: &dyn Tables) {
     let (states, journal) = tables.open_with_change_events().await;
-    let taken = journal.recover(&id("events"), WriterId::random()).await;
+    let taken = journal
+        .take_over_one(&id("events"), WriterId::random())
+        .await;
     assert_eq!(taken.expect("nobody had it").epoch, 1);
     assert_refused(
         states
@@ -89,7 +92,9 @@ pub async fn an_id_of_the_other_kind_is_refused(tables: &dyn Tables) {
 
     store(&*states, state("state", 1).with_change_event(event("one"))).await;
     for _ in 0..2 {
-        let taken = journal.recover(&id("state"), WriterId::random()).await;
+        let taken = journal
+            .take_over_one(&id("state"), WriterId::random())
+            .await;
         let error = taken.expect_err("it belongs to a durable state");
         assert_eq!(error.kind(), StorageErrorKind::Unsupported, "{error}");
         let message = error.message().unwrap_or_default();
@@ -98,7 +103,9 @@ pub async fn an_id_of_the_other_kind_is_refused(tables: &dyn Tables) {
     store(&*states, state("state", 2).with_change_event(event("two"))).await;
     assert_eq!(events_of(&*journal, "state").await.events.len(), 2);
     // Others are taken over as ever.
-    let again = journal.recover(&id("events"), WriterId::random()).await;
+    let again = journal
+        .take_over_one(&id("events"), WriterId::random())
+        .await;
     assert_eq!(again.expect("it is event-sourced").epoch, 2);
 }
 
@@ -141,7 +148,7 @@ pub async fn states_and_their_events_start_again_after_purges(tables: &dyn Table
             PurgeProgress::Done
         );
     }
-    let taken = journal.recover(&id("d"), WriterId::random()).await;
+    let taken = journal.take_over_one(&id("d"), WriterId::random()).await;
     taken.expect_err("it belongs to a durable state");
     for revision in 1..=2 {
         store(

@@ -6,6 +6,7 @@ use actix_persistence_storage_api::{
     StorageErrorKind, WriterId,
 };
 use actix_persistence_store_actor::StoreThread;
+use actix_persistence_tck::TakeOverOne;
 use futures_util::future::{join, join_all};
 use tokio::runtime::Handle;
 
@@ -199,7 +200,7 @@ pub async fn changes_of_a_group_leave_their_events(tables: &dyn Tables) {
     // Of an id that an actor wrote.
     let taken = id("of an actor");
     journal
-        .recover(&taken, WriterId::random())
+        .take_over_one(&taken, WriterId::random())
         .await
         .expect("nobody has it");
     let group = vec![told("4", 2).into(), told("of an actor", 1).into()];

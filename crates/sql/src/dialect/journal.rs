@@ -3,7 +3,7 @@
 use std::fmt;
 
 use actix_persistence_storage_api::{
-    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+    PageLimit, PersistenceId, ReplayPage, ReplayRange, TakeOverRequest, TakenOver,
 };
 
 use super::{ConnectionOf, Driver};
@@ -14,7 +14,7 @@ pub trait JournalDialect: Driver {
     /// The statements of the journal that only this database has.
     type JournalQueries: fmt::Debug + Send + Sync + 'static;
 
-    /// True if [`append`](Self::append) and [`recover`](Self::recover) are one statement each, which commits by itself.
+    /// True if [`append`](Self::append) and [`take_over`](Self::take_over) are one statement each, which commits by itself.
     ///
     /// Otherwise they run between [`BEGIN`](crate::TransactionDialect::BEGIN) and [`COMMIT`](crate::TransactionDialect::COMMIT).
     const ONE_STATEMENT: bool;
@@ -26,12 +26,12 @@ pub trait JournalDialect: Driver {
     fn journal_queries(names: &SqlNames) -> Self::JournalQueries;
 
     /// Raises the epochs of all requests, which are of different ids, and answers in their order.
-    fn recover(
+    fn take_over(
         connection: &mut ConnectionOf<Self>,
         queries: &Self::JournalQueries,
-        requests: Vec<RecoveryRequest>,
+        requests: Vec<TakeOverRequest>,
         opening: Opening,
-    ) -> impl Future<Output = Result<Vec<Recovered>, SqlError>> + Send;
+    ) -> impl Future<Output = Result<Vec<TakenOver>, SqlError>> + Send;
 
     /// Stores the events of all ids whose epoch and highest number are what the head says, and raises that number.
     ///

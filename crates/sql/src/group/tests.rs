@@ -98,7 +98,7 @@ fn an_event_that_is_too_large_is_rejected_whatever_else_is_wrong_with_it() {
 }
 
 #[test]
-fn an_id_that_was_never_recovered_loses_without_asking_the_database() {
+fn an_id_that_was_never_taken_over_loses_without_asking_the_database() {
     let (group, outcomes) = play(&[write("a", 0, 1..=1, 1)], &[]);
     assert!(matches!(&outcomes[..], [WriteOutcome::Failed(_)]));
     assert!(group.heads.is_empty() && group.events.is_empty());

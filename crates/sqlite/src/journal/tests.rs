@@ -4,6 +4,7 @@ use actix_persistence_storage_api::{
     AtomicWrite, EventRecord, Journal, Operation, Payload, PersistenceId, SequenceNr,
     StorageErrorKind, Timestamp, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 
 use crate::{SqliteJournal, SqliteOptions};
 
@@ -20,7 +21,7 @@ async fn a_write_that_finds_the_disk_full_fails_and_is_not_a_rejection() {
     let journal = SqliteJournal::new(SqliteOptions::new(path.to_str().unwrap())).unwrap();
     journal.initialize().await.unwrap();
     let (id, writer) = (PersistenceId::of("T", "1"), WriterId::random());
-    journal.recover(&id, writer).await.unwrap();
+    journal.take_over_one(&id, writer).await.unwrap();
     let outcomes = journal
         .write_messages(vec![write(&id, writer, 1, 10)])
         .await;
@@ -45,9 +46,9 @@ async fn a_write_that_finds_the_disk_full_fails_and_is_not_a_rejection() {
     let error = journal.write_messages(group.clone()).await.unwrap_err();
     assert_eq!(error.kind(), StorageErrorKind::Unavailable, "{error:?}");
     assert!(error.is_not_stored());
-    assert_eq!(journal.read_highest_sequence_nr(&id, 0).await.unwrap(), 1);
+    assert_eq!(journal.read_highest_sequence_nr(&id).await.unwrap(), 1);
 
     let outcomes = journal.write_messages(group).await.unwrap();
     assert!(outcomes[0].is_stored());
-    assert_eq!(journal.read_highest_sequence_nr(&id, 0).await.unwrap(), 2);
+    assert_eq!(journal.read_highest_sequence_nr(&id).await.unwrap(), 2);
 }

@@ -9,7 +9,7 @@ use super::{BEGIN, RowsStatement};
 #[derive(Debug)]
 pub struct JournalQueries {
     /// Takes over ids. Values: id, writer. Returns: id, highest, deleted_to, epoch.
-    pub(crate) recover: RowsStatement,
+    pub(crate) raise_epochs: RowsStatement,
     /// Finds the ids that must not be written to. Values: id, epoch, the number before the first one to be written.
     /// Returns the id of each that differs.
     pub(crate) check_fence: RowsStatement,
@@ -44,7 +44,6 @@ pub(crate) fn journal_statements(names: &SqlNames) -> JournalStatements {
     JournalStatements {
         head: names.fill(HEAD),
         lock_epoch: names.fill(LOCK_EPOCH),
-        highest: names.fill(HIGHEST),
         position: names.fill(POSITION),
         raise_deleted_to: names.fill(RAISE_DELETED_TO),
         unswept: names.fill(UNSWEPT),
@@ -64,7 +63,7 @@ pub(crate) const LARGE_PAYLOAD_BYTES: usize = 16 * 1024;
 /// The number of events that a page reads at a time.
 pub(crate) const EVENTS_IN_A_ROW: usize = 128;
 
-const RECOVER: &str = "\
+const RAISE_EPOCHS: &str = "\
 INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
 SELECT v.column1,
        COALESCE((SELECT MAX(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = v.column1), 0),
@@ -138,11 +137,7 @@ LEFT JOIN {metadata_table} AS m ON m.persistence_id = v.column1";
 /// The transaction has the write lock already.
 const LOCK_EPOCH: &str = "SELECT epoch FROM {metadata_table} WHERE persistence_id = ?1";
 
-const HIGHEST: &str = "\
-SELECT MAX(COALESCE((SELECT highest FROM {metadata_table} WHERE persistence_id = ?1), 0),
-           COALESCE((SELECT MAX(sequence_nr) FROM {event_table} WHERE persistence_id = ?1), 0))";
-
-/// An id that has events but no row in the table of metadata was never recovered: other tools put them there.
+/// An id that has events but no row in the table of metadata was never taken over: other tools put them there.
 const POSITION: &str = "\
 SELECT COALESCE(m.epoch, 0), COALESCE(m.writer_uuid, zeroblob(16)),
        MAX(COALESCE(m.highest, 0),
@@ -282,7 +277,7 @@ impl JournalQueries {
             RowsStatement::new(text, &row, names)
         };
         Self {
-            recover: rows(RECOVER, 2),
+            raise_epochs: rows(RAISE_EPOCHS, 2),
             check_fence: rows(CHECK_FENCE, 3),
             begin_and_check_fence: rows(&format!("{BEGIN}; {CHECK_FENCE}"), 3),
             begin_and_insert_events: rows(&format!("{BEGIN}; {FENCED_INSERT}"), 10),

@@ -7,6 +7,7 @@ use actix_persistence_storage_api::{
     SnapshotMetadata, SnapshotStore, StateStore, StateUpdate, StorageError, StorageErrorKind,
     Timestamp, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 use sqlx::{AssertSqlSafe, Connection, Row, SqliteConnection};
 
 use crate::place::{Place, assert_error, chain, event, id, numbers, store};
@@ -141,7 +142,7 @@ fn rich_event(writer: WriterId, payload: Vec<u8>) -> EventRecord {
 
 async fn three_events(journal: &SqliteJournal, payload: Vec<u8>) {
     let writer = WriterId::random();
-    let epoch = journal.recover(&id("a"), writer).await.unwrap().epoch;
+    let epoch = journal.take_over_one(&id("a"), writer).await.unwrap().epoch;
     let events = vec![
         event(1, writer, "one"),
         rich_event(writer, payload),

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use actix_persistence_storage_api::{Journal, StorageErrorKind, WriterId};
+use actix_persistence_tck::TakeOverOne;
 
 use crate::place::{Place, assert_error, id, numbers, store, write};
 
@@ -14,7 +15,7 @@ async fn a_write_waits_for_the_lock_until_its_timeout_and_stores_nothing() {
         .journal_with(place.options().with_busy_timeout(wait))
         .await;
     let writer = WriterId::random();
-    let epoch = journal.recover(&id("a"), writer).await.unwrap().epoch;
+    let epoch = journal.take_over_one(&id("a"), writer).await.unwrap().epoch;
     let mut other = place.connection().await;
     sqlx::raw_sql("BEGIN IMMEDIATE")
         .execute(&mut other)

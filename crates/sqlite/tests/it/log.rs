@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use actix_persistence_sql_tests::logs;
 use actix_persistence_storage_api::{Journal, SnapshotStore, StorageErrorKind, WriterId};
+use actix_persistence_tck::TakeOverOne;
 
 use crate::place::{Place, id, numbers, store, write};
 
@@ -23,7 +24,7 @@ async fn what_was_confirmed_stays_when_these_are_removed(ends: &[&str]) {
     // A reader is open, too.
     assert_eq!(numbers(&journal, &id("a")).await, [1, 2, 3]);
     let writer = WriterId::random();
-    let epoch = journal.recover(&id("a"), writer).await.unwrap().epoch;
+    let epoch = journal.take_over_one(&id("a"), writer).await.unwrap().epoch;
     for end in ends {
         fs::remove_file(beside(&place, end)).unwrap();
     }
@@ -37,7 +38,7 @@ async fn what_was_confirmed_stays_when_these_are_removed(ends: &[&str]) {
                     assert_eq!(error.kind(), StorageErrorKind::Unavailable, "{error:?}");
                     assert!(error.is_not_stored(), "{error:?}");
                     assert!(error.to_string().contains("write-ahead log"), "{error}");
-                    let _ = journal.read_highest_sequence_nr(&id("a"), 0).await;
+                    let _ = journal.read_highest_sequence_nr(&id("a")).await;
                 }
             }
         }

@@ -7,6 +7,7 @@ use actix_persistence_sqlite::{SqliteJournal, SqliteOptions, SqliteSnapshotStore
 use actix_persistence_storage_api::{
     Journal, PurgeProgress, SnapshotStore, StorageErrorKind, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 
 use sqlx::AssertSqlSafe;
 
@@ -76,7 +77,7 @@ async fn one_transaction_that_is_lost_is_found_however_often_it_is_opened() {
     let place = Place::new();
     let journal = place.journal().await;
     let writer = WriterId::random();
-    let epoch = journal.recover(&id("a"), writer).await.unwrap().epoch;
+    let epoch = journal.take_over_one(&id("a"), writer).await.unwrap().epoch;
     let copy = Place::new();
     for end in ["", "-wal"] {
         fs::copy(beside(&place, end), beside(&copy, end)).unwrap();

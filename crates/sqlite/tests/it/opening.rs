@@ -197,7 +197,7 @@ async fn a_damaged_database_is_corrupt_not_empty() {
     let error = match journal.initialize().await {
         Err(error) => error,
         Ok(()) => journal
-            .read_highest_sequence_nr(&id("a"), 0)
+            .read_highest_sequence_nr(&id("a"))
             .await
             .unwrap_err(),
     };

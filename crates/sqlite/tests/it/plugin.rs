@@ -4,6 +4,7 @@ use actix_persistence_sqlite::SqlitePlugin;
 use actix_persistence_storage_api::{
     Origin, Payload, Plugin, Section, SnapshotMetadata, StateExtensions, Timestamp, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 use futures_util::future::join_all;
 
 use crate::place::{Place, id, write};
@@ -87,7 +88,7 @@ async fn events_wait_for_one_snapshot_of_the_same_file_and_not_for_all() {
         )
         .await;
     let writer = WriterId::random();
-    let epoch = journal.recover(&id("a"), writer).await.unwrap().epoch;
+    let epoch = journal.take_over_one(&id("a"), writer).await.unwrap().epoch;
 
     let saves = join_all(["a", "b", "c", "d"].map(|name| {
         let metadata = SnapshotMetadata::new(id(name), 1, Timestamp::from_micros(7));

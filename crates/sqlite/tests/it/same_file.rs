@@ -3,6 +3,7 @@
 use std::fs;
 
 use actix_persistence_storage_api::{Journal, StorageErrorKind, WriterId};
+use actix_persistence_tck::TakeOverOne;
 
 use crate::place::{Place, failure, id, numbers, store, write};
 
@@ -12,14 +13,14 @@ async fn a_write_to_a_file_that_was_deleted_is_not_confirmed() {
     let place = Place::new();
     let journal = place.journal().await;
     let writer = WriterId::random();
-    let epoch = journal.recover(&id("a"), writer).await.unwrap().epoch;
+    let epoch = journal.take_over_one(&id("a"), writer).await.unwrap().epoch;
     fs::remove_file(&place.path).unwrap();
     let first = vec![write(&id("a"), epoch, writer, 1..=1)];
     let error = journal.write_messages(first).await.unwrap_err();
     assert!(error.is_not_stored(), "{error:?}");
     // Nor is a new, empty database made behind anybody's back, nor the old one read on.
     assert!(!place.path.exists());
-    let read = journal.read_highest_sequence_nr(&id("a"), 0).await;
+    let read = journal.read_highest_sequence_nr(&id("a")).await;
     assert!(read.is_err(), "{read:?}");
 }
 
@@ -34,7 +35,7 @@ async fn a_file_that_was_replaced_is_found_out_and_then_used() {
 
     let journal = place.journal().await;
     let writer = WriterId::random();
-    let epoch = journal.recover(&id("a"), writer).await.unwrap().epoch;
+    let epoch = journal.take_over_one(&id("a"), writer).await.unwrap().epoch;
     assert_eq!(
         numbers(&journal, &id("a")).await,
         [0; 0],

@@ -6,9 +6,9 @@ use actix_persistence_memory::MemoryStorage;
 use actix_persistence_sqlite::{SqliteOptions, SqliteStateStore};
 use actix_persistence_storage_api::{
     ChangeEvent, EventDeletion, FindStates, Journal, JournalCapabilities, PageLimit, Payload,
-    PersistenceIdsQuery, PurgeProgress, RecoveryRequest, ReplayRange, SequenceNr, SessionWork,
-    SnapshotCriteria, SnapshotMetadata, SnapshotStore, StateChangesQuery, StateStore,
-    StorageErrorKind, Timestamp, WriterId,
+    PersistenceIdsQuery, PurgeProgress, ReplayRange, SequenceNr, SessionWork, SnapshotCriteria,
+    SnapshotMetadata, SnapshotStore, StateChangesQuery, StateStore, StorageErrorKind,
+    TakeOverRequest, Timestamp, WriterId,
 };
 use actix_persistence_testkit::{
     Intercepted, JournalCall, Rules, SnapshotCall, StateCall, StateStores, Verdict,
@@ -22,21 +22,17 @@ async fn every_method_of_a_journal_reaches_it() {
     let (seen, closed) = (inner.on_every_call().record(), inner.on_close().record());
     let journal = Intercepted::journal(inner);
     let (a, writer) = (id("a"), WriterId::NIL);
-    let requests = vec![RecoveryRequest {
-        persistence_id: a.clone(),
-        writer,
-    }];
+    let requests = vec![TakeOverRequest::new(a.clone(), writer)];
     journal.initialize().await.unwrap();
     journal.read_head(&a).await.unwrap();
-    let epoch = journal.recover(&a, writer).await.unwrap().epoch + 1;
-    journal.recover_many(&requests).await.unwrap();
+    let epoch = journal.take_over(&requests).await.unwrap()[0].epoch;
     let writes = vec![write("a", 1, epoch)];
     let outcomes = journal.write_messages(writes.clone()).await.unwrap();
     assert!(outcomes[0].is_stored(), "{outcomes:?}");
     let (range, page) = (ReplayRange::ALL, PageLimit::DEFAULT);
     let replayed = journal.replay_messages(&a, range, page).await.unwrap();
     assert_eq!(replayed.events.len(), 1);
-    assert_eq!(journal.read_highest_sequence_nr(&a, 0).await.unwrap(), 1);
+    assert_eq!(journal.read_highest_sequence_nr(&a).await.unwrap(), 1);
     let deletion = EventDeletion::up_to(SequenceNr::MAX);
     journal.delete_messages_to(&a, deletion).await.unwrap();
     assert!(matches!(journal.purge(&a).await, Ok(PurgeProgress::Done)));
@@ -48,11 +44,7 @@ async fn every_method_of_a_journal_reaches_it() {
         JournalCall::ReadHead {
             persistence_id: persistence_id.clone(),
         },
-        JournalCall::Recover {
-            persistence_id: persistence_id.clone(),
-            writer,
-        },
-        JournalCall::RecoverMany { requests },
+        JournalCall::TakeOver { requests },
         JournalCall::WriteMessages { writes },
         JournalCall::ReplayMessages {
             persistence_id: persistence_id.clone(),
@@ -61,7 +53,6 @@ async fn every_method_of_a_journal_reaches_it() {
         },
         JournalCall::ReadHighestSequenceNr {
             persistence_id: persistence_id.clone(),
-            from: 0,
         },
         JournalCall::DeleteMessagesTo {
             persistence_id: persistence_id.clone(),

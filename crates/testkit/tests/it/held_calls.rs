@@ -18,7 +18,7 @@ fn read(
     name: &'static str,
 ) -> JoinHandle<Result<u64, StorageError>> {
     let journal = Arc::clone(journal);
-    tokio::spawn(async move { journal.read_highest_sequence_nr(&id(name), 0).await })
+    tokio::spawn(async move { journal.read_highest_sequence_nr(&id(name)).await })
 }
 
 #[tokio::test]
@@ -33,7 +33,6 @@ async fn held_calls_are_answered_one_by_one_in_any_order() {
     let (a, b) = (held.next().await, held.next().await);
     let expected = JournalCall::ReadHighestSequenceNr {
         persistence_id: id("a"),
-        from: 0,
     };
     assert_eq!(*a.call(), expected);
     b.answer(JournalAnswer::HighestSequenceNr(9));

@@ -5,6 +5,7 @@ use actix_persistence_sqlite::SqlitePlugin;
 use actix_persistence_storage_api::{
     Journal, Operation, Origin, Plugin, Section, StateExtensions, StorageErrorKind,
 };
+use actix_persistence_tck::TakeOverOne;
 use actix_persistence_testkit::InterceptedPlugin;
 
 use crate::id;
@@ -42,10 +43,10 @@ async fn what_is_wrong_with_a_section_is_still_said_and_data_stay_the_plugins() 
     let named = section.with("name", "shared");
     let journal = plugin.journal(&named).unwrap();
     let writer = actix_persistence_storage_api::WriterId::NIL;
-    journal.recover(&id("a"), writer).await.unwrap();
+    journal.take_over_one(&id("a"), writer).await.unwrap();
     let head = memory.storage("shared").journal().read_head(&id("a")).await;
     assert_eq!(head.unwrap().epoch, 1);
-    let rule = plugin.journals().on(Operation::Recover).hang();
+    let rule = plugin.journals().on(Operation::TakeOver).hang();
     assert_eq!(rule.met(), 0);
 }
 

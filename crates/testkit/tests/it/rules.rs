@@ -2,7 +2,7 @@
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
-    Journal, Operation, RecoveryRequest, StorageErrorKind, WriterId,
+    EventDeletion, Journal, Operation, StorageErrorKind, TakeOverRequest, WriterId,
 };
 use actix_persistence_testkit::{Intercepted, JournalAnswer, JournalCall};
 
@@ -18,21 +18,17 @@ const DOWN: StorageErrorKind = StorageErrorKind::Unavailable;
 async fn a_rule_is_about_its_operations_only() {
     let journal = journal();
     let rule = journal
-        .on([Operation::ReadHead, Operation::Recover])
+        .on([Operation::ReadHead, Operation::TakeOver])
         .fail(DOWN);
     let error = journal.read_head(&id("a")).await.unwrap_err();
     assert_eq!(error.kind(), DOWN);
     assert_eq!(error.operation(), Operation::ReadHead);
     assert_eq!(error.persistence_id(), Some(&id("a")));
-    assert!(journal.recover(&id("a"), WriterId::NIL).await.is_err());
-    let requests = [RecoveryRequest {
-        persistence_id: id("a"),
-        writer: WriterId::NIL,
-    }];
-    assert!(journal.recover_many(&requests).await.is_err());
-    assert!(journal.read_highest_sequence_nr(&id("a"), 0).await.is_ok());
+    let requests = [TakeOverRequest::new(id("a"), WriterId::NIL)];
+    assert!(journal.take_over(&requests).await.is_err());
+    assert!(journal.read_highest_sequence_nr(&id("a")).await.is_ok());
     assert!(journal.ping().await.is_ok(), "a ping is no look");
-    assert_eq!(rule.met(), 3);
+    assert_eq!(rule.met(), 2);
 }
 
 #[tokio::test]
@@ -62,12 +58,17 @@ async fn a_rule_is_about_its_ids_and_its_predicate_and_as_many_calls_as_it_says(
     assert!(journal.read_head(&id("a")).await.is_err());
     assert!(journal.read_head(&id("a")).await.is_ok());
     assert_eq!(rule.met(), 2);
-    let high = journal.on_every_call().matching(
-        |call| matches!(call, JournalCall::ReadHighestSequenceNr { from, .. } if *from > 5),
+    let far = journal.on_every_call().matching(
+        |call| matches!(call, JournalCall::DeleteMessagesTo { deletion, .. } if deletion.to > 5),
     );
-    high.fail(DOWN);
-    assert!(journal.read_highest_sequence_nr(&id("a"), 5).await.is_ok());
-    assert!(journal.read_highest_sequence_nr(&id("a"), 6).await.is_err());
+    far.fail(DOWN);
+    let delete = async |to| {
+        journal
+            .delete_messages_to(&id("a"), EventDeletion::up_to(to))
+            .await
+    };
+    assert!(delete(5).await.is_ok());
+    assert!(delete(6).await.is_err());
     journal.on(Operation::ReadHead).next(0).fail(DOWN);
     assert!(journal.read_head(&id("a")).await.is_ok());
 }
@@ -79,7 +80,7 @@ async fn rules_are_met_in_the_order_in_which_they_were_added_until_one_answers()
     let first = journal.on(Operation::ReadHighestSequenceNr).next(1);
     first.answer(JournalAnswer::HighestSequenceNr(7));
     let second = journal.on(Operation::ReadHighestSequenceNr).fail(DOWN);
-    let read = async || journal.read_highest_sequence_nr(&id("a"), 0).await;
+    let read = async || journal.read_highest_sequence_nr(&id("a")).await;
     assert_eq!(read().await.unwrap(), 7);
     assert_eq!(second.met(), 0);
     assert!(read().await.is_err());

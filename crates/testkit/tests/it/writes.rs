@@ -2,6 +2,7 @@
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{Journal, Operation, StorageErrorKind, WriteOutcome};
+use actix_persistence_tck::TakeOverOne;
 use actix_persistence_testkit::Intercepted;
 
 use crate::{id, write};
@@ -20,7 +21,7 @@ async fn recovered(names: &[&str]) -> MemoryJournal {
     let journal = MemoryJournal::new();
     for name in names {
         let writer = actix_persistence_storage_api::WriterId::NIL;
-        journal.recover(&id(name), writer).await.unwrap();
+        journal.take_over_one(&id(name), writer).await.unwrap();
     }
     journal
 }
@@ -34,10 +35,7 @@ async fn a_call_that_is_rejected_rejects_the_first_write_of_each_id() {
     let writes = vec![write("a", 1, 1), write("b", 1, 1), write("a", 2, 1)];
     let outcomes = journal.write_messages(writes).await.unwrap();
     assert_eq!(shown(&outcomes), ["rejected", "rejected", "skipped"]);
-    assert_eq!(
-        journal.read_highest_sequence_nr(&id("a"), 0).await.unwrap(),
-        0
-    );
+    assert_eq!(journal.read_highest_sequence_nr(&id("a")).await.unwrap(), 0);
 }
 
 #[tokio::test]
@@ -57,12 +55,6 @@ async fn single_writes_are_rejected_and_the_others_are_stored_in_their_places() 
         shown(&outcomes),
         ["stored", "rejected", "stored", "skipped"]
     );
-    assert_eq!(
-        journal.read_highest_sequence_nr(&id("a"), 0).await.unwrap(),
-        1
-    );
-    assert_eq!(
-        journal.read_highest_sequence_nr(&id("b"), 0).await.unwrap(),
-        1
-    );
+    assert_eq!(journal.read_highest_sequence_nr(&id("a")).await.unwrap(), 1);
+    assert_eq!(journal.read_highest_sequence_nr(&id("b")).await.unwrap(), 1);
 }

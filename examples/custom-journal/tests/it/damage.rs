@@ -21,7 +21,7 @@ async fn a_flipped_bit_before_the_last_append_is_corrupt_and_its_place_is_named(
     let place = TempDir::new().unwrap();
     let journal = open(&place).await.unwrap();
     let mut starts = vec![length(&place)];
-    let mut writer = Writer::recover(&journal, "a").await;
+    let mut writer = Writer::take_over(&journal, "a").await;
     starts.push(length(&place));
     writer.store(&journal, 2).await;
     starts.push(length(&place));
@@ -63,9 +63,9 @@ async fn a_file_that_is_no_log_is_refused_and_not_touched() {
 async fn damage_to_an_open_journal_fails_the_replay_of_that_id_alone() {
     let place = TempDir::new().unwrap();
     let journal = open(&place).await.unwrap();
-    let mut good = Writer::recover(&journal, "good").await;
+    let mut good = Writer::take_over(&journal, "good").await;
     good.store(&journal, 1).await;
-    let mut bad = Writer::recover(&journal, "bad").await;
+    let mut bad = Writer::take_over(&journal, "bad").await;
     bad.store(&journal, 1).await;
     let path = place.path().join(LOG);
     let mut log = fs::read(&path).unwrap();

@@ -15,10 +15,10 @@ fn poll_once_and_drop(future: impl Future) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dropped_write_is_stored_whole_before_the_next_recovery_or_never() {
+async fn a_dropped_write_is_stored_whole_before_the_next_take_over_or_never() {
     let place = TempDir::new().unwrap();
     let mut journal = open(&place).await.unwrap();
-    let mut writer = Writer::recover(&journal, "a").await;
+    let mut writer = Writer::take_over(&journal, "a").await;
     for turn in 0..60 {
         let before = writer.next;
         let late = writer.events(3, 10_000);
@@ -28,7 +28,7 @@ async fn a_dropped_write_is_stored_whole_before_the_next_recovery_or_never() {
             drop(journal);
             journal = open(&place).await.unwrap();
         }
-        let next = Writer::recover(&journal, "a").await;
+        let next = Writer::take_over(&journal, "a").await;
         assert!([before, before + 3].contains(&next.next));
         let outcomes = journal.write_messages(vec![late]).await.unwrap();
         assert!(!outcomes[0].is_stored());
@@ -48,7 +48,7 @@ async fn a_dropped_initialize_leaves_a_directory_that_can_be_opened() {
         let place = TempDir::new().unwrap();
         poll_once_and_drop(open(&place));
         let journal = open(&place).await.unwrap();
-        let mut writer = Writer::recover(&journal, "a").await;
+        let mut writer = Writer::take_over(&journal, "a").await;
         writer.store(&journal, 1).await;
     }
 }

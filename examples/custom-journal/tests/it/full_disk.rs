@@ -31,7 +31,7 @@ async fn a_full_disk_loses_nothing_invents_nothing_and_passes() {
     );
     // The file holds what was confirmed to the limited process.
     let journal = open(&place).await.unwrap();
-    let mut writer = Writer::recover(&journal, "a").await;
+    let mut writer = Writer::take_over(&journal, "a").await;
     assert!(writer.next > 6, "{}", writer.next);
     let expected: Vec<_> = (1..writer.next).collect();
     assert_eq!(numbers(&journal, &writer.id).await, expected);
@@ -48,7 +48,7 @@ async fn with_a_limit() {
 
 async fn fill(place: &Path) {
     let journal = open(place).await.unwrap();
-    let mut writer = Writer::recover(&journal, "a").await;
+    let mut writer = Writer::take_over(&journal, "a").await;
     let length = || fs::metadata(place.join(LOG)).unwrap().len();
     for _ in 0..3 {
         let mut before;

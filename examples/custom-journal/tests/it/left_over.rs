@@ -61,7 +61,7 @@ async fn a_journal_killed_while_it_was_created_is_created_again() {
     let place = TempDir::new().unwrap();
     fs::write(place.path().join("journal.new"), "CUST").unwrap();
     let journal = open(&place).await.unwrap();
-    let mut writer = Writer::recover(&journal, "a").await;
+    let mut writer = Writer::take_over(&journal, "a").await;
     writer.store(&journal, 1).await;
     assert_eq!(numbers(&journal, &writer.id).await, [1]);
     assert!(place.path().join(LOG).exists());

@@ -66,7 +66,7 @@ async fn stores_that_come_and_go_at_once_in_one_process_never_refuse_each_other(
             tokio::spawn(async move {
                 for _ in 0..25 {
                     let journal = open(&directory).await.unwrap();
-                    let mut writer = Writer::recover(&journal, &task.to_string()).await;
+                    let mut writer = Writer::take_over(&journal, &task.to_string()).await;
                     writer.store(&journal, 1).await;
                 }
             })

@@ -1,6 +1,7 @@
 //! The knowledge of a journal after it was reopened.
 
 use actix_persistence_storage_api::{EventDeletion, Journal, SequenceNr, WriterId};
+use actix_persistence_tck::TakeOverOne;
 use tempfile::TempDir;
 
 use crate::writer::{Seen, Writer, numbers, open, seen};
@@ -11,7 +12,7 @@ async fn no_number_is_used_twice_after_everything_was_deleted() {
     let mut stored = 0;
     for turn in 1..=4 {
         let journal = open(&place).await.unwrap();
-        let mut writer = Writer::recover(&journal, "a").await;
+        let mut writer = Writer::take_over(&journal, "a").await;
         assert_eq!(writer.next, stored + 1);
         writer.store(&journal, turn).await;
         stored += turn;
@@ -36,13 +37,16 @@ async fn no_number_is_used_twice_after_everything_was_deleted() {
 async fn a_writer_of_before_the_restart_is_fenced_by_the_next_one() {
     let place = TempDir::new().unwrap();
     let journal = open(&place).await.unwrap();
-    let mut old = Writer::recover(&journal, "a").await;
+    let mut old = Writer::take_over(&journal, "a").await;
     old.store(&journal, 1).await;
     drop(journal);
     let journal = open(&place).await.unwrap();
     // No other has taken over yet: it is still the last one.
     old.store(&journal, 1).await;
-    journal.recover(&old.id, WriterId::random()).await.unwrap();
+    journal
+        .take_over_one(&old.id, WriterId::random())
+        .await
+        .unwrap();
     let outcomes = journal.write_messages(vec![old.events(1, 5)]).await;
     assert!(!outcomes.unwrap()[0].is_stored());
     assert_eq!(numbers(&journal, &old.id).await, [1, 2]);

@@ -3,6 +3,7 @@
 use std::fs;
 
 use actix_persistence_storage_api::{Epoch, EventDeletion, Journal, WriterId};
+use actix_persistence_tck::TakeOverOne;
 use tempfile::TempDir;
 
 use crate::writer::{LOG, Seen, Writer, id_of, numbers, open, open_bytes, seen};
@@ -21,7 +22,7 @@ impl Stage {
     }
 }
 
-/// Looks at a copy of the log, because the recovery raises the epoch.
+/// Looks at a copy of the log, because taking over raises the epoch.
 async fn shown(log: &[u8]) -> [(Seen, Epoch); 2] {
     let place = TempDir::new().unwrap();
     let journal = open_bytes(place.path(), log).await.unwrap();
@@ -32,7 +33,10 @@ async fn shown(log: &[u8]) -> [(Seen, Epoch); 2] {
         let head = journal.read_head(&id).await.unwrap();
         assert_eq!(head.highest_sequence_nr, what.highest);
         assert_eq!(head.deleted_to, what.deleted_to);
-        let next = journal.recover(&id, WriterId::random()).await.unwrap();
+        let next = journal
+            .take_over_one(&id, WriterId::random())
+            .await
+            .unwrap();
         assert_eq!(next.deleted_to, what.deleted_to);
         assert_eq!(next.epoch, head.epoch + 1);
         shows.push((what, head.epoch));
@@ -45,13 +49,13 @@ async fn history() -> Vec<Stage> {
     let place = TempDir::new().unwrap();
     let journal = open(&place).await.unwrap();
     let mut stages = vec![Stage::of(&place).await];
-    let mut a = Writer::recover(&journal, "a").await;
+    let mut a = Writer::take_over(&journal, "a").await;
     stages.push(Stage::of(&place).await);
     a.store(&journal, 1).await;
     stages.push(Stage::of(&place).await);
     a.store(&journal, 3).await;
     stages.push(Stage::of(&place).await);
-    let mut b = Writer::recover(&journal, "b").await;
+    let mut b = Writer::take_over(&journal, "b").await;
     stages.push(Stage::of(&place).await);
     b.store(&journal, 1).await;
     stages.push(Stage::of(&place).await);
@@ -60,7 +64,7 @@ async fn history() -> Vec<Stage> {
         .await
         .unwrap();
     stages.push(Stage::of(&place).await);
-    Writer::recover(&journal, "a").await;
+    Writer::take_over(&journal, "a").await;
     stages.push(Stage::of(&place).await);
     b.store(&journal, 2).await;
     stages.push(Stage::of(&place).await);
@@ -106,7 +110,7 @@ async fn of_a_torn_group_every_write_is_whole_or_gone() {
     let journal = open(&place).await.unwrap();
     let mut writers = Vec::new();
     for name in ["a", "b", "c"] {
-        writers.push(Writer::recover(&journal, name).await);
+        writers.push(Writer::take_over(&journal, name).await);
     }
     let start = fs::read(place.path().join(LOG)).unwrap().len();
     let group = writers.iter().map(|writer| writer.events(2, 5)).collect();
@@ -129,7 +133,7 @@ async fn of_a_torn_group_every_write_is_whole_or_gone() {
 async fn writing_goes_on_where_a_torn_append_was_cut_off() {
     let place = TempDir::new().unwrap();
     let journal = open(&place).await.unwrap();
-    let mut writer = Writer::recover(&journal, "a").await;
+    let mut writer = Writer::take_over(&journal, "a").await;
     writer.store(&journal, 2).await;
     let start = fs::read(place.path().join(LOG)).unwrap().len();
     writer.store(&journal, 2).await;
@@ -137,7 +141,7 @@ async fn writing_goes_on_where_a_torn_append_was_cut_off() {
     let log = fs::read(place.path().join(LOG)).unwrap();
     for length in start..log.len() {
         let journal = open_bytes(place.path(), &log[..length]).await.unwrap();
-        let mut next = Writer::recover(&journal, "a").await;
+        let mut next = Writer::take_over(&journal, "a").await;
         assert_eq!(next.next, 3);
         next.store(&journal, 1).await;
         drop(journal);

@@ -7,6 +7,7 @@ use actix_persistence_storage_api::{
     AtomicWrite, EventRecord, Fence, Journal, PageLimit, Payload, PersistenceId, ReplayRange,
     SequenceNr, StorageError, Timestamp, WriteOutcome, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 use custom_journal::{FileJournal, FileOptions, SyncMode};
 
 /// The file in which a journal keeps its records.
@@ -41,14 +42,14 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) async fn recover(journal: &FileJournal, name: &str) -> Self {
+    pub(crate) async fn take_over(journal: &FileJournal, name: &str) -> Self {
         let (id, writer) = (id_of(name), WriterId::random());
-        let recovered = journal.recover(&id, writer).await.unwrap();
+        let taken = journal.take_over_one(&id, writer).await.unwrap();
         Self {
             id,
             writer,
-            fence: recovered.epoch.into(),
-            next: recovered.highest_sequence_nr + 1,
+            fence: taken.epoch.into(),
+            next: taken.highest_sequence_nr + 1,
         }
     }
 
@@ -100,7 +101,7 @@ pub(crate) async fn seen(journal: &FileJournal, id: &PersistenceId) -> Seen {
     Seen {
         events: page.events,
         deleted_to: page.deleted_to,
-        highest: journal.read_highest_sequence_nr(id, 0).await.unwrap(),
+        highest: journal.read_highest_sequence_nr(id).await.unwrap(),
     }
 }
 

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, EventDeletion, Journal, PageLimit, PersistenceId, Recovered, ReplayPage,
-    ReplayRange, SequenceNr, StorageError, StreamHead, WriteOutcome, WriterId,
+    AtomicWrite, EventDeletion, Journal, PageLimit, PersistenceId, ReplayPage, ReplayRange,
+    SequenceNr, StorageError, StreamHead, TakenOver, WriteOutcome, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 use async_trait::async_trait;
 use tokio::task::yield_now;
 
@@ -34,8 +35,8 @@ defect! {
     /// Makes a row for an id it never saw.
     LeavesATrace,
     delete(inner, id, deletion) {
-        if inner.read_highest_sequence_nr(id, 0).await? == 0 {
-            inner.recover(id, WriterId::random()).await?;
+        if inner.read_highest_sequence_nr(id).await? == 0 {
+            inner.take_over_one(id, WriterId::random()).await?;
         }
         inner.delete_messages_to(id, deletion).await
     }
@@ -45,7 +46,7 @@ defect! {
     /// Deletes in steps that replays can see.
     DeletesInSteps,
     delete(inner, id, deletion) {
-        let highest = inner.read_highest_sequence_nr(id, 0).await?;
+        let highest = inner.read_highest_sequence_nr(id).await?;
         let to = deletion.to.min(highest);
         let page = inner
             .replay_messages(id, ReplayRange::ALL, PageLimit::events(0))
@@ -109,7 +110,7 @@ impl JournalDefect for LowersDeletedTo {
         id: &PersistenceId,
         deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        let highest = inner.read_highest_sequence_nr(id, 0).await?;
+        let highest = inner.read_highest_sequence_nr(id).await?;
         let to = deletion.to.min(highest);
         self.deleted.lock().unwrap().insert(id.clone(), to);
         inner.delete_messages_to(id, deletion).await
@@ -136,14 +137,14 @@ pub(crate) struct DeletesOfAllIds {
 
 #[async_trait]
 impl JournalDefect for DeletesOfAllIds {
-    async fn recover(
+    async fn take_over(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
         writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
+    ) -> Result<TakenOver, StorageError> {
         self.ids.lock().unwrap().insert(id.clone());
-        inner.recover(id, writer).await
+        inner.take_over_one(id, writer).await
     }
 
     async fn delete(
@@ -188,13 +189,13 @@ impl JournalDefect for ReusesNumbersAfterFullDelete {
         inner.read_head(&self.life(id)).await
     }
 
-    async fn recover(
+    async fn take_over(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
         writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        inner.recover(&self.life(id), writer).await
+    ) -> Result<TakenOver, StorageError> {
+        inner.take_over_one(&self.life(id), writer).await
     }
 
     async fn write(
@@ -224,9 +225,8 @@ impl JournalDefect for ReusesNumbersAfterFullDelete {
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
-        from: SequenceNr,
     ) -> Result<SequenceNr, StorageError> {
-        inner.read_highest_sequence_nr(&self.life(id), from).await
+        inner.read_highest_sequence_nr(&self.life(id)).await
     }
 
     async fn delete(
@@ -236,7 +236,7 @@ impl JournalDefect for ReusesNumbersAfterFullDelete {
         deletion: EventDeletion,
     ) -> Result<(), StorageError> {
         let life = self.life(id);
-        let highest = inner.read_highest_sequence_nr(&life, 0).await?;
+        let highest = inner.read_highest_sequence_nr(&life).await?;
         if highest == 0 || deletion.to < highest {
             return inner.delete_messages_to(&life, deletion).await;
         }

@@ -1,13 +1,14 @@
-//! Defects of recovery and of the fence.
+//! Defects of taking over and of the fence.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, Epoch, EventDeletion, Fence, Journal, PersistenceId, Recovered, StorageError,
+    AtomicWrite, Epoch, EventDeletion, Fence, Journal, PersistenceId, StorageError, TakenOver,
     WriteOutcome, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 use async_trait::async_trait;
 use tokio::task::yield_now;
 
@@ -74,7 +75,7 @@ defect! {
     }
 }
 
-/// Finishes dropped writes when the next writer recovers, under the epoch of that one.
+/// Finishes dropped writes when the next writer takes over, under the epoch of that one.
 #[derive(Clone, Default)]
 pub(crate) struct FinishesDroppedWritesTooLate {
     begun: Arc<Mutex<Vec<AtomicWrite>>>,
@@ -82,13 +83,13 @@ pub(crate) struct FinishesDroppedWritesTooLate {
 
 #[async_trait]
 impl JournalDefect for FinishesDroppedWritesTooLate {
-    async fn recover(
+    async fn take_over(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
         writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        let recovered = inner.recover(id, writer).await?;
+    ) -> Result<TakenOver, StorageError> {
+        let taken = inner.take_over_one(id, writer).await?;
         let dropped: Vec<_> = {
             let mut begun = self.begun.lock().unwrap();
             begun
@@ -97,10 +98,10 @@ impl JournalDefect for FinishesDroppedWritesTooLate {
         };
         for write in dropped {
             let events = write.into_events();
-            let late = AtomicWrite::new(id.clone(), recovered.epoch, events).unwrap();
+            let late = AtomicWrite::new(id.clone(), taken.epoch, events).unwrap();
             inner.write_messages(vec![late]).await?;
         }
-        Ok(recovered)
+        Ok(taken)
     }
 
     async fn write(
@@ -125,24 +126,24 @@ pub(crate) struct KeepsEpochOfTheSameWriter {
 
 #[async_trait]
 impl JournalDefect for KeepsEpochOfTheSameWriter {
-    async fn recover(
+    async fn take_over(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
         writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
+    ) -> Result<TakenOver, StorageError> {
         let known = self.last.lock().unwrap().get(id).copied();
         match known {
-            Some((last, epoch)) if last == writer => Ok(Recovered {
-                highest_sequence_nr: inner.read_highest_sequence_nr(id, 0).await?,
+            Some((last, epoch)) if last == writer => Ok(TakenOver {
+                highest_sequence_nr: inner.read_highest_sequence_nr(id).await?,
                 deleted_to: 0,
                 epoch,
             }),
             _ => {
-                let recovered = inner.recover(id, writer).await?;
-                let entry = (writer, recovered.epoch);
+                let taken = inner.take_over_one(id, writer).await?;
+                let entry = (writer, taken.epoch);
                 self.last.lock().unwrap().insert(id.clone(), entry);
-                Ok(recovered)
+                Ok(taken)
             }
         }
     }
@@ -154,38 +155,38 @@ pub(crate) struct StartsEpochsAnywhere;
 
 #[async_trait]
 impl JournalDefect for StartsEpochsAnywhere {
-    async fn recover(
+    async fn take_over(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
         writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        inner.recover(id, writer).await?;
-        inner.recover(id, writer).await
+    ) -> Result<TakenOver, StorageError> {
+        inner.take_over_one(id, writer).await?;
+        inner.take_over_one(id, writer).await
     }
 }
 
-/// Has one epoch for the whole store, so that a recovery throws out the writers of all ids.
+/// Has one epoch for the whole store, so that taking over throws out the writers of all ids.
 #[derive(Clone, Default)]
 pub(crate) struct HasOneEpochForAll {
-    /// Locked for the whole of a recovery, so that of two at the same time the later one throws out the earlier.
+    /// Locked for the whole of taking over, so that of two at the same time the later one throws out the earlier.
     ids: Arc<tokio::sync::Mutex<HashSet<PersistenceId>>>,
 }
 
 #[async_trait]
 impl JournalDefect for HasOneEpochForAll {
-    async fn recover(
+    async fn take_over(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
         writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
+    ) -> Result<TakenOver, StorageError> {
         let mut ids = self.ids.lock().await;
         for other in ids.iter().filter(|&other| other != id) {
-            inner.recover(other, WriterId::random()).await?;
+            inner.take_over_one(other, WriterId::random()).await?;
         }
         ids.insert(id.clone());
-        inner.recover(id, writer).await
+        inner.take_over_one(id, writer).await
     }
 }
 
@@ -195,16 +196,16 @@ pub(crate) struct DoesNotTellWhatIsDeleted;
 
 #[async_trait]
 impl JournalDefect for DoesNotTellWhatIsDeleted {
-    async fn recover(
+    async fn take_over(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
         writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        let recovered = inner.recover(id, writer).await?;
-        Ok(Recovered {
+    ) -> Result<TakenOver, StorageError> {
+        let taken = inner.take_over_one(id, writer).await?;
+        Ok(TakenOver {
             deleted_to: 0,
-            ..recovered
+            ..taken
         })
     }
 }
@@ -215,9 +216,9 @@ pub(crate) struct MixesUpAnswers;
 
 #[async_trait]
 impl JournalDefect for MixesUpAnswers {
-    fn order(&self, mut recovered: Vec<Recovered>) -> Vec<Recovered> {
-        recovered.sort_by_key(|recovered| recovered.highest_sequence_nr);
-        recovered
+    fn order(&self, mut taken: Vec<TakenOver>) -> Vec<TakenOver> {
+        taken.sort_by_key(|taken| taken.highest_sequence_nr);
+        taken
     }
 }
 
@@ -229,19 +230,19 @@ pub(crate) struct TellsWhatItToldBefore {
 
 #[async_trait]
 impl JournalDefect for TellsWhatItToldBefore {
-    async fn recover(
+    async fn take_over(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
         writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        let recovered = inner.recover(id, writer).await?;
+    ) -> Result<TakenOver, StorageError> {
+        let taken = inner.take_over_one(id, writer).await?;
         let mut told = self.told.lock().unwrap();
         let highest = told.entry(id.clone());
-        let highest = *highest.or_insert(recovered.highest_sequence_nr);
-        Ok(Recovered {
+        let highest = *highest.or_insert(taken.highest_sequence_nr);
+        Ok(TakenOver {
             highest_sequence_nr: highest,
-            ..recovered
+            ..taken
         })
     }
 }
@@ -254,17 +255,17 @@ pub(crate) struct TellsWhatIsDeletedOfAnother {
 
 #[async_trait]
 impl JournalDefect for TellsWhatIsDeletedOfAnother {
-    async fn recover(
+    async fn take_over(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
         writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        let recovered = inner.recover(id, writer).await?;
+    ) -> Result<TakenOver, StorageError> {
+        let taken = inner.take_over_one(id, writer).await?;
         let last = *self.last.lock().unwrap();
-        Ok(Recovered {
-            deleted_to: recovered.deleted_to.max(last),
-            ..recovered
+        Ok(TakenOver {
+            deleted_to: taken.deleted_to.max(last),
+            ..taken
         })
     }
 
@@ -274,7 +275,7 @@ impl JournalDefect for TellsWhatIsDeletedOfAnother {
         id: &PersistenceId,
         deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        let highest = inner.read_highest_sequence_nr(id, 0).await?;
+        let highest = inner.read_highest_sequence_nr(id).await?;
         *self.last.lock().unwrap() = deletion.to.min(highest);
         inner.delete_messages_to(id, deletion).await
     }

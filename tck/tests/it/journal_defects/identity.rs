@@ -4,9 +4,10 @@ use std::marker::PhantomData;
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, EventDeletion, Journal, PageLimit, PersistenceId, Recovered, ReplayPage,
-    ReplayRange, SequenceNr, StorageError, StreamHead, WriteOutcome, WriterId,
+    AtomicWrite, EventDeletion, Journal, PageLimit, PersistenceId, ReplayPage, ReplayRange,
+    SequenceNr, StorageError, StreamHead, TakenOver, WriteOutcome, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 use async_trait::async_trait;
 
 use crate::broken_journal::JournalDefect;
@@ -82,13 +83,13 @@ impl<F: Fold> JournalDefect for MergesIds<F> {
         inner.read_head(&folded::<F>(id)).await
     }
 
-    async fn recover(
+    async fn take_over(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
         writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        inner.recover(&folded::<F>(id), writer).await
+    ) -> Result<TakenOver, StorageError> {
+        inner.take_over_one(&folded::<F>(id), writer).await
     }
 
     async fn write(
@@ -119,10 +120,9 @@ impl<F: Fold> JournalDefect for MergesIds<F> {
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
-        from: SequenceNr,
     ) -> Result<SequenceNr, StorageError> {
         let id = folded::<F>(id);
-        inner.read_highest_sequence_nr(&id, from).await
+        inner.read_highest_sequence_nr(&id).await
     }
 
     async fn delete(

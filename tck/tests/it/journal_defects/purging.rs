@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex};
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
     AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, PersistenceId,
-    PurgeProgress, Recovered, ReplayPage, ReplayRange, SequenceNr, StorageError, StreamHead,
+    PurgeProgress, ReplayPage, ReplayRange, SequenceNr, StorageError, StreamHead, TakenOver,
     WriteOutcome, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 use async_trait::async_trait;
 
 use super::defect;
@@ -27,7 +28,7 @@ defect! {
     /// Makes a row for an id it never saw.
     LeavesATraceOfAPurge,
     purge(inner, id) {
-        inner.recover(id, WriterId::random()).await?;
+        inner.take_over_one(id, WriterId::random()).await?;
         inner.purge(id).await
     }
 }
@@ -51,7 +52,7 @@ defect! {
     /// Forgets the numbers with the first call, and wants another one.
     ForgetsNumbersBeforeItIsDone,
     purge(inner, id) {
-        let highest = inner.read_highest_sequence_nr(id, 0).await?;
+        let highest = inner.read_highest_sequence_nr(id).await?;
         let progress = inner.purge(id).await?;
         Ok(if highest > 0 { PurgeProgress::Unfinished } else { progress })
     }
@@ -76,14 +77,14 @@ pub(crate) struct PurgesAllIds {
 
 #[async_trait]
 impl JournalDefect for PurgesAllIds {
-    async fn recover(
+    async fn take_over(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
         writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
+    ) -> Result<TakenOver, StorageError> {
         self.ids.lock().unwrap().insert(id.clone());
-        inner.recover(id, writer).await
+        inner.take_over_one(id, writer).await
     }
 
     async fn purge(
@@ -152,7 +153,7 @@ impl JournalDefect for RemovesLate {
         id: &PersistenceId,
         deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        if inner.read_highest_sequence_nr(id, 0).await? > 1_000 {
+        if inner.read_highest_sequence_nr(id).await? > 1_000 {
             self.deleted.lock().unwrap().insert(id.clone());
         }
         inner.delete_messages_to(id, deletion).await
@@ -233,13 +234,21 @@ impl<const DURABLE: bool> NewLife<DURABLE> {
 
     async fn end(&self, inner: &MemoryJournal, id: &PersistenceId) -> Result<(), StorageError> {
         let before = self.of(id);
-        if inner.read_highest_sequence_nr(&before, 0).await? == 0 {
+        if inner.read_highest_sequence_nr(&before).await? == 0 {
             return Ok(());
         }
         *self.lives.lock().unwrap().entry(id.clone()).or_default() += 1;
         if !DURABLE {
-            let epoch = inner.recover(&before, WriterId::random()).await?.epoch;
-            while inner.recover(&self.of(id), WriterId::random()).await?.epoch < epoch {}
+            let epoch = inner
+                .take_over_one(&before, WriterId::random())
+                .await?
+                .epoch;
+            while inner
+                .take_over_one(&self.of(id), WriterId::random())
+                .await?
+                .epoch
+                < epoch
+            {}
         }
         Ok(())
     }
@@ -255,13 +264,13 @@ impl<const DURABLE: bool> JournalDefect for NewLife<DURABLE> {
         inner.read_head(&self.of(id)).await
     }
 
-    async fn recover(
+    async fn take_over(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
         writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        inner.recover(&self.of(id), writer).await
+    ) -> Result<TakenOver, StorageError> {
+        inner.take_over_one(&self.of(id), writer).await
     }
 
     async fn write(
@@ -291,9 +300,8 @@ impl<const DURABLE: bool> JournalDefect for NewLife<DURABLE> {
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
-        from: SequenceNr,
     ) -> Result<SequenceNr, StorageError> {
-        inner.read_highest_sequence_nr(&self.of(id), from).await
+        inner.read_highest_sequence_nr(&self.of(id)).await
     }
 
     async fn delete(

@@ -7,6 +7,7 @@ use actix_persistence_storage_api::{
     EventRecord, Journal, PageLimit, PersistenceId, ReplayPage, ReplayRange, SequenceNr,
     StorageError, Timestamp, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 use async_trait::async_trait;
 
 use super::defect;
@@ -163,7 +164,7 @@ defect! {
     /// Takes over the id in order to read it.
     RaisesEpochWhenReading,
     replay(inner, id, range, page) {
-        inner.recover(id, WriterId::random()).await?;
+        inner.take_over_one(id, WriterId::random()).await?;
         inner.replay_messages(id, range, page).await
     }
 }
@@ -250,7 +251,7 @@ defect! {
 defect! {
     /// Takes the highest surviving number for the highest ever stored.
     ResetsHighestOnDelete,
-    highest(inner, id, _from) {
+    highest(inner, id) {
         let survivors = inner
             .replay_messages(id, ReplayRange::ALL, PageLimit::events(usize::MAX))
             .await?;
@@ -259,19 +260,10 @@ defect! {
 }
 
 defect! {
-    /// Finds no number at or below the hint.
-    TakesTheHintAsExclusive,
-    highest(inner, id, from) {
-        let highest = inner.read_highest_sequence_nr(id, from).await?;
-        Ok(if highest > from { highest } else { 0 })
-    }
-}
-
-defect! {
-    /// Gives the hint back when there is nothing.
-    GivesTheHintBack,
-    highest(inner, id, from) {
-        Ok(inner.read_highest_sequence_nr(id, from).await?.max(from.max(1)))
+    /// Finds a number where there is none.
+    FindsAHighestWithoutEvents,
+    highest(inner, id) {
+        Ok(inner.read_highest_sequence_nr(id).await?.max(1))
     }
 }
 
@@ -312,7 +304,6 @@ impl JournalDefect for HasOneHighestForAll {
         &self,
         _inner: &MemoryJournal,
         _id: &PersistenceId,
-        _from: SequenceNr,
     ) -> Result<SequenceNr, StorageError> {
         Ok(self.highest.load(std::sync::atomic::Ordering::SeqCst))
     }

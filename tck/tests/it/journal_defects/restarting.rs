@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::{MemoryJournal, MemoryStorage};
 use actix_persistence_storage_api::{
-    AtomicWrite, Epoch, EventDeletion, Journal, Operation, PageLimit, PersistenceId, Recovered,
-    ReplayPage, ReplayRange, SequenceNr, StorageError, StorageErrorKind, StreamHead, WriteOutcome,
+    AtomicWrite, Epoch, EventDeletion, Journal, Operation, PageLimit, PersistenceId, ReplayPage,
+    ReplayRange, SequenceNr, StorageError, StorageErrorKind, StreamHead, TakenOver, WriteOutcome,
     WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 use async_trait::async_trait;
 use tokio::task::yield_now;
 
@@ -31,20 +32,20 @@ impl Clone for ForgetsEpochs {
 
 #[async_trait]
 impl JournalDefect for ForgetsEpochs {
-    async fn recover(
+    async fn take_over(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
         writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        let recovered = inner.recover(id, writer).await?;
+    ) -> Result<TakenOver, StorageError> {
+        let taken = inner.take_over_one(id, writer).await?;
         let mut epochs = self.epochs.lock().unwrap();
         let (given, stored) = epochs.entry(id.clone()).or_default();
         *given += 1;
-        *stored = recovered.epoch;
-        Ok(Recovered {
+        *stored = taken.epoch;
+        Ok(TakenOver {
             epoch: *given,
-            ..recovered
+            ..taken
         })
     }
 
@@ -80,17 +81,17 @@ impl Clone for ForgetsDeletes {
 
 #[async_trait]
 impl JournalDefect for ForgetsDeletes {
-    async fn recover(
+    async fn take_over(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
         writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        let recovered = inner.recover(id, writer).await?;
+    ) -> Result<TakenOver, StorageError> {
+        let taken = inner.take_over_one(id, writer).await?;
         let deleted_to = self.deleted.lock().unwrap().get(id).copied().unwrap_or(0);
-        Ok(Recovered {
+        Ok(TakenOver {
             deleted_to,
-            ..recovered
+            ..taken
         })
     }
 
@@ -114,7 +115,7 @@ impl JournalDefect for ForgetsDeletes {
         id: &PersistenceId,
         deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        let highest = inner.read_highest_sequence_nr(id, 0).await?;
+        let highest = inner.read_highest_sequence_nr(id).await?;
         let mut deleted = self.deleted.lock().unwrap();
         let deleted_to = deleted.entry(id.clone()).or_default();
         *deleted_to = deletion.to.min(highest).max(*deleted_to);
@@ -145,13 +146,13 @@ impl JournalDefect for KeepsNothing {
         self.own.journal().read_head(id).await
     }
 
-    async fn recover(
+    async fn take_over(
         &self,
         _inner: &MemoryJournal,
         id: &PersistenceId,
         writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        self.own.journal().recover(id, writer).await
+    ) -> Result<TakenOver, StorageError> {
+        self.own.journal().take_over_one(id, writer).await
     }
 
     async fn write(
@@ -177,10 +178,9 @@ impl JournalDefect for KeepsNothing {
         &self,
         _inner: &MemoryJournal,
         id: &PersistenceId,
-        from: SequenceNr,
     ) -> Result<SequenceNr, StorageError> {
         let journal = self.own.journal();
-        journal.read_highest_sequence_nr(id, from).await
+        journal.read_highest_sequence_nr(id).await
     }
 
     async fn delete(
@@ -222,13 +222,13 @@ impl JournalDefect for EmptiesOnInitialize {
         Ok(())
     }
 
-    async fn recover(
+    async fn take_over(
         &self,
         _inner: &MemoryJournal,
         id: &PersistenceId,
         writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        self.present().recover(id, writer).await
+    ) -> Result<TakenOver, StorageError> {
+        self.present().take_over_one(id, writer).await
     }
 
     async fn write(
@@ -253,9 +253,8 @@ impl JournalDefect for EmptiesOnInitialize {
         &self,
         _inner: &MemoryJournal,
         id: &PersistenceId,
-        from: SequenceNr,
     ) -> Result<SequenceNr, StorageError> {
-        self.present().read_highest_sequence_nr(id, from).await
+        self.present().read_highest_sequence_nr(id).await
     }
 
     async fn delete(
@@ -374,13 +373,12 @@ impl JournalDefect for CachesHighest {
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
-        from: SequenceNr,
     ) -> Result<SequenceNr, StorageError> {
         let seen = self.seen.lock().unwrap().get(id).copied();
         if let Some(highest) = seen {
             return Ok(highest);
         }
-        let highest = inner.read_highest_sequence_nr(id, from).await?;
+        let highest = inner.read_highest_sequence_nr(id).await?;
         self.seen.lock().unwrap().insert(id.clone(), highest);
         Ok(highest)
     }

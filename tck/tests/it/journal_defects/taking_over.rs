@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex};
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
     AtomicWrite, Epoch, EventDeletion, Fence, Journal, PageLimit, PersistenceId, PurgeProgress,
-    Recovered, ReplayRange, SequenceConflict, SequenceNr, StorageError, StreamHead, WriteOutcome,
+    ReplayRange, SequenceConflict, SequenceNr, StorageError, StreamHead, TakenOver, WriteOutcome,
     WriterId, WriterPosition,
 };
+use actix_persistence_tck::TakeOverOne;
 use async_trait::async_trait;
 use tokio::task::yield_now;
 
@@ -19,7 +20,7 @@ defect! {
     /// Takes the id over when it is only looked at.
     TakesOverWhenLooking,
     head(inner, id) {
-        inner.recover(id, WriterId::random()).await?;
+        inner.take_over_one(id, WriterId::random()).await?;
         inner.read_head(id).await
     }
 }
@@ -85,14 +86,14 @@ impl JournalDefect for RemembersHeads {
         Ok(*self.seen.lock().unwrap().entry(id.clone()).or_insert(head))
     }
 
-    async fn recover(
+    async fn take_over(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
         writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
+    ) -> Result<TakenOver, StorageError> {
         self.forget(id);
-        inner.recover(id, writer).await
+        inner.take_over_one(id, writer).await
     }
 
     async fn write(
@@ -168,7 +169,7 @@ defect! {
                 steps.push(write);
                 continue;
             }
-            let epoch = inner.recover(id, write.writer()).await?.epoch;
+            let epoch = inner.take_over_one(id, write.writer()).await?.epoch;
             yield_now().await;
             steps.push(at(Fence::Holds(epoch), write));
         }
@@ -237,21 +238,21 @@ defect! {
     }
 }
 
-/// Remembers only what recoveries tell it: who has an id, and at which epoch.
+/// Remembers only what take_overs tell it: who has an id, and at which epoch.
 #[derive(Clone, Default)]
-struct Recoveries(Arc<Mutex<HashMap<PersistenceId, (WriterId, Epoch)>>>);
+struct TakeOvers(Arc<Mutex<HashMap<PersistenceId, (WriterId, Epoch)>>>);
 
-impl Recoveries {
-    async fn recover(
+impl TakeOvers {
+    async fn take_over(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
         writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        let recovered = inner.recover(id, writer).await?;
+    ) -> Result<TakenOver, StorageError> {
+        let taken = inner.take_over_one(id, writer).await?;
         let mut known = self.0.lock().unwrap();
-        known.insert(id.clone(), (writer, recovered.epoch));
-        Ok(recovered)
+        known.insert(id.clone(), (writer, taken.epoch));
+        Ok(taken)
     }
 
     fn last(&self, id: &PersistenceId) -> (WriterId, Epoch) {
@@ -263,18 +264,18 @@ impl Recoveries {
 /// Does not note who took an id over with a write.
 #[derive(Clone, Default)]
 pub(crate) struct ForgetsWhoTookOver {
-    recoveries: Recoveries,
+    take_overs: TakeOvers,
 }
 
 #[async_trait]
 impl JournalDefect for ForgetsWhoTookOver {
-    async fn recover(
+    async fn take_over(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
         writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        self.recoveries.recover(inner, id, writer).await
+    ) -> Result<TakenOver, StorageError> {
+        self.take_overs.take_over(inner, id, writer).await
     }
 
     async fn write(
@@ -290,7 +291,7 @@ impl JournalDefect for ForgetsWhoTookOver {
         for (outcome, id) in outcomes.iter_mut().zip(ids) {
             if let WriteOutcome::Failed(error) = &*outcome {
                 let conflict = *error.conflict().unwrap();
-                let (writer, _) = self.recoveries.last(&id);
+                let (writer, _) = self.take_overs.last(&id);
                 let stored = WriterPosition {
                     writer,
                     ..conflict.stored
@@ -303,21 +304,21 @@ impl JournalDefect for ForgetsWhoTookOver {
     }
 }
 
-/// Lets whoever recovered last go on writing, even if another took the id over since.
+/// Lets whoever called `take_over` last go on writing, even if another took the id over since.
 #[derive(Clone, Default)]
-pub(crate) struct FencesWithRecoveriesOnly {
-    recoveries: Recoveries,
+pub(crate) struct FencesWithTakeOversOnly {
+    take_overs: TakeOvers,
 }
 
 #[async_trait]
-impl JournalDefect for FencesWithRecoveriesOnly {
-    async fn recover(
+impl JournalDefect for FencesWithTakeOversOnly {
+    async fn take_over(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
         writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        self.recoveries.recover(inner, id, writer).await
+    ) -> Result<TakenOver, StorageError> {
+        self.take_overs.take_over(inner, id, writer).await
     }
 
     async fn write(
@@ -327,7 +328,7 @@ impl JournalDefect for FencesWithRecoveriesOnly {
     ) -> Result<Vec<WriteOutcome>, StorageError> {
         let mut present = Vec::new();
         for write in writes {
-            let (_, epoch) = self.recoveries.last(write.persistence_id());
+            let (_, epoch) = self.take_overs.last(write.persistence_id());
             let head = inner.read_head(write.persistence_id()).await?;
             let fence = match write.fence() {
                 Fence::Holds(held) if held == epoch && held > 0 => Fence::Holds(head.epoch),
@@ -373,21 +374,21 @@ defect! {
     }
 }
 
-/// Knows the epochs of recoveries only when it deletes.
+/// Knows the epochs of take_overs only when it deletes.
 #[derive(Clone, Default)]
-pub(crate) struct DeletesForWhoRecovered {
-    recoveries: Recoveries,
+pub(crate) struct DeletesForWhoTookOver {
+    take_overs: TakeOvers,
 }
 
 #[async_trait]
-impl JournalDefect for DeletesForWhoRecovered {
-    async fn recover(
+impl JournalDefect for DeletesForWhoTookOver {
+    async fn take_over(
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
         writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        self.recoveries.recover(inner, id, writer).await
+    ) -> Result<TakenOver, StorageError> {
+        self.take_overs.take_over(inner, id, writer).await
     }
 
     async fn delete(
@@ -396,13 +397,13 @@ impl JournalDefect for DeletesForWhoRecovered {
         id: &PersistenceId,
         deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        let (_, epoch) = self.recoveries.last(id);
+        let (_, epoch) = self.take_overs.last(id);
         if deletion.epoch.is_none_or(|asked| asked == epoch) {
             return inner
                 .delete_messages_to(id, EventDeletion::up_to(deletion.to))
                 .await;
         }
-        let sequence_nr: SequenceNr = inner.read_highest_sequence_nr(id, 0).await?;
+        let sequence_nr: SequenceNr = inner.read_highest_sequence_nr(id).await?;
         let stored = WriterPosition {
             writer: WriterId::NIL,
             epoch,

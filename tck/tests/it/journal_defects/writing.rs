@@ -199,7 +199,7 @@ defect! {
         for write in writes {
             let (id, mut fence) = (write.persistence_id().clone(), write.fence());
             let first = write.lowest_sequence_nr();
-            let known = inner.read_highest_sequence_nr(&id, 0).await? + 1 == first;
+            let known = inner.read_highest_sequence_nr(&id).await? + 1 == first;
             if !known {
                 outcomes.append(&mut inner.write_messages(vec![write]).await?);
                 continue;
@@ -291,7 +291,7 @@ impl JournalDefect for AcceptsGaps {
             if earlier.count() > 0 {
                 continue;
             }
-            let highest = inner.read_highest_sequence_nr(id, 0).await?;
+            let highest = inner.read_highest_sequence_nr(id).await?;
             let first = write.lowest_sequence_nr();
             // Not beyond what the test can fill.
             if first > highest + 1 && first < highest + 100 {

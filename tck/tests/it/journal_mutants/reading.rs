@@ -179,14 +179,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ],
     ),
     Mutant::new(
-        "TakesTheHintAsExclusive",
-        kit::<TakesTheHintAsExclusive>,
-        &["J-HIGHEST-2"],
-        &["give_the_same_highest_whatever_the_hint"],
-    ),
-    Mutant::new(
-        "GivesTheHintBack",
-        kit::<GivesTheHintBack>,
+        "FindsAHighestWithoutEvents",
+        kit::<FindsAHighestWithoutEvents>,
         &["J-HIGHEST-1"],
         &[
             "not_replay_messages_if_none_was_ever_written",

@@ -9,7 +9,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant::new(
         "ForgetsEpochs",
         kit::<ForgetsEpochs>,
-        &["J-RECOVER-5"],
+        &["J-TAKEOVER-5"],
         &[
             "go_on_after_a_restart_with_what_was_taken_over",
             "tell_where_an_id_stands_after_a_restart",
@@ -38,7 +38,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "show_stored_events_to_every_instance",
             "keep_stored_events_over_a_restart",
             "read_a_highest_that_fits_while_another_writes",
-            "store_a_dropped_write_before_the_next_recovery_or_never",
+            "store_a_dropped_write_before_the_next_take_over_or_never",
             "journal_serialization_spec::serialize_persistent",
             "journal_serialization_spec::serialize_persistent_with_string_manifest",
             "journal_serialization_spec::serialize_persistent_with_event_adapter_manifest",

@@ -9,10 +9,10 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant::new(
         "TakesOverWhenLooking",
         kit::<TakesOverWhenLooking>,
-        &["J-HEAD-2", "J-RECOVER-3", "J-WRITE-11"],
+        &["J-HEAD-2", "J-TAKEOVER-3", "J-WRITE-11"],
         &[
             "change_nothing_when_looking",
-            "count_a_write_that_takes_over_while_another_recovers_or_refuse_it",
+            "count_a_first_write_that_races_a_take_over_or_refuse_it",
             "delete_before_another_takes_over_or_not_at_all",
             "go_on_after_a_restart_with_what_was_taken_over",
             "keep_the_epoch_if_the_write_that_takes_over_is_rejected",
@@ -86,7 +86,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "take_over_with_a_dropped_write_or_not_at_all",
         ],
     )
-    .perhaps(&["count_a_write_that_takes_over_while_another_recovers_or_refuse_it"]),
+    .perhaps(&["count_a_first_write_that_races_a_take_over_or_refuse_it"]),
     Mutant::new(
         "TakesOverInTwoSteps",
         kit::<TakesOverInTwoSteps>,
@@ -138,8 +138,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ],
     ),
     Mutant::new(
-        "FencesWithRecoveriesOnly",
-        kit::<FencesWithRecoveriesOnly>,
+        "FencesWithTakeOversOnly",
+        kit::<FencesWithTakeOversOnly>,
         &["J-WRITE-5"],
         &[
             "refuse_a_writer_after_another_took_over",
@@ -173,8 +173,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ],
     ),
     Mutant::new(
-        "DeletesForWhoRecovered",
-        kit::<DeletesForWhoRecovered>,
+        "DeletesForWhoTookOver",
+        kit::<DeletesForWhoTookOver>,
         &["J-DELETE-7"],
         &[
             "delete_at_the_present_epoch",

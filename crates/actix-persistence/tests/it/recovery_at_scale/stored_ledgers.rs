@@ -7,7 +7,7 @@ use actix_persistence::memory::MemoryStorage;
 use actix_persistence::prelude::*;
 use actix_persistence::sqlite::{SqliteJournal, SqliteOptions};
 use actix_persistence::storage_api::{
-    AtomicWrite, EventRecord, Journal, PageLimit, Payload, RecoveryRequest, ReplayRange, Timestamp,
+    AtomicWrite, EventRecord, Journal, PageLimit, Payload, ReplayRange, TakeOverRequest, Timestamp,
     WriterId,
 };
 
@@ -43,12 +43,12 @@ pub(super) async fn store(file: &Path, ledgers: impl Iterator<Item = (u64, u64)>
 
 async fn store_batch(journal: &SqliteJournal, payload: &Payload, batch: Vec<(u64, u64)>) {
     let writer = WriterId::random();
-    let request = |ledger| RecoveryRequest {
+    let request = |ledger| TakeOverRequest {
         persistence_id: Ledger::id(ledger),
         writer,
     };
     let requests: Vec<_> = batch.iter().map(|(ledger, _)| request(*ledger)).collect();
-    let recovered = journal.recover_many(&requests).await.unwrap();
+    let recovered = journal.take_over(&requests).await.unwrap();
     let mut writes = Vec::new();
     let mut events = 0;
     for ((ledger, count), recovered) in batch.into_iter().zip(recovered) {

@@ -64,9 +64,7 @@ impl Hook<Journals> for Watch {
         next: Next<Journals>,
     ) -> Result<JournalAnswer, StorageError> {
         match &call {
-            JournalCall::ReadHead { .. }
-            | JournalCall::Recover { .. }
-            | JournalCall::RecoverMany { .. } => {
+            JournalCall::ReadHead { .. } | JournalCall::TakeOver { .. } => {
                 let ids = call.persistence_ids().into_iter();
                 ids.for_each(|id| self.taken_over(id));
             }

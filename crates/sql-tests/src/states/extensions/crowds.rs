@@ -7,6 +7,7 @@ use actix_persistence_storage_api::{
     Plugin, Section, Session, SessionWork, StateChange, StateExtensions, StateStore, StorageError,
     StorageErrorKind, Timestamp, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use tokio::sync::Semaphore;
@@ -39,7 +40,7 @@ impl ChangeHandler for Held {
 async fn append(journal: &dyn Journal, number: usize) -> Result<(), StorageError> {
     let id = PersistenceId::of("Account", &number.to_string());
     let writer = WriterId::random();
-    let epoch = journal.recover(&id, writer).await?.epoch;
+    let epoch = journal.take_over_one(&id, writer).await?.epoch;
     let payload = Payload::new(1, "test.event:v1", "1");
     let event = EventRecord::new(1, Timestamp::now(), writer, payload);
     let write = AtomicWrite::new(id, epoch, vec![event]).expect("it is a valid write");

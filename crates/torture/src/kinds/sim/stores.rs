@@ -14,10 +14,10 @@ use actix_persistence_memory::{
 };
 use actix_persistence_storage_api::{
     AtomicWrite, CurrentState, EventDeletion, Journal, JournalCapabilities, Operation, PageLimit,
-    Payload, PersistenceId, PurgeProgress, Recovered, ReplayPage, ReplayRange, Revision,
-    SequenceNr, SnapshotCapabilities, SnapshotCriteria, SnapshotMetadata, SnapshotRecord,
-    SnapshotStore, StateCapabilities, StateQueries, StateStore, StateUpdate, StateWrite,
-    StorageError, StorageErrorKind, StreamHead, WriteOutcome, WriterId,
+    Payload, PersistenceId, PurgeProgress, ReplayPage, ReplayRange, Revision, SequenceNr,
+    SnapshotCapabilities, SnapshotCriteria, SnapshotMetadata, SnapshotRecord, SnapshotStore,
+    StateCapabilities, StateQueries, StateStore, StateUpdate, StateWrite, StorageError,
+    StorageErrorKind, StreamHead, TakeOverRequest, TakenOver, WriteOutcome,
 };
 use async_trait::async_trait;
 use tokio::time::Instant;
@@ -194,14 +194,17 @@ impl Journal for SimStores {
         self.read(Operation::ReadHead, id, work).await
     }
 
-    async fn recover(
+    async fn take_over(
         &self,
-        id: &PersistenceId,
-        writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        let (inner, of) = (Arc::clone(&self.inner), id.clone());
-        let work = async move { inner.journal.recover(&of, writer).await };
-        self.write(Operation::Recover, id, work).await
+        requests: &[TakeOverRequest],
+    ) -> Result<Vec<TakenOver>, StorageError> {
+        let (inner, requests) = (Arc::clone(&self.inner), requests.to_vec());
+        let ids: Vec<_> = requests
+            .iter()
+            .map(|request| request.persistence_id.clone())
+            .collect();
+        let work = async move { inner.journal.take_over(&requests).await };
+        self.write(Operation::TakeOver, ids, work).await
     }
 
     async fn write_messages(
@@ -239,9 +242,8 @@ impl Journal for SimStores {
     async fn read_highest_sequence_nr(
         &self,
         id: &PersistenceId,
-        from: SequenceNr,
     ) -> Result<SequenceNr, StorageError> {
-        let work = self.inner.journal.read_highest_sequence_nr(id, from);
+        let work = self.inner.journal.read_highest_sequence_nr(id);
         self.read(Operation::ReadHighestSequenceNr, id, work).await
     }
 

@@ -1,20 +1,20 @@
-//! Taking over ids for recovering actors.
+//! Taking over ids.
 
 use std::collections::HashMap;
 
 use actix_persistence_sql::{SqlError, Values, get_epoch, get_key, get_number};
-use actix_persistence_storage_api::{Recovered, RecoveryRequest};
+use actix_persistence_storage_api::{TakeOverRequest, TakenOver};
 use sqlx::MySqlConnection;
 
 use crate::Mysql;
 use crate::queries::{JournalQueries, chunk_sizes};
 
 /// Raises the epochs of all requests, in the transaction of the caller.
-pub(crate) async fn recover(
+pub(crate) async fn take_over(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
-    requests: Vec<RecoveryRequest>,
-) -> Result<Vec<Recovered>, SqlError> {
+    requests: Vec<TakeOverRequest>,
+) -> Result<Vec<TakenOver>, SqlError> {
     // All writers take locks in the order of ids.
     let mut sorted: Vec<_> = requests.iter().collect();
     sorted.sort_unstable_by(|one, other| one.persistence_id.cmp(&other.persistence_id));
@@ -31,26 +31,25 @@ pub(crate) async fn recover(
             values.writer(request.writer);
             ids.id(&request.persistence_id);
         }
-        sqlx::query_with(queries.recover.of(size), values.into_arguments())
+        sqlx::query_with(queries.raise_epochs.of(size), values.into_arguments())
             .execute(&mut *connection)
             .await?;
-        let rows = sqlx::query_with(queries.recovered.of(size), ids.into_arguments())
+        let rows = sqlx::query_with(queries.raised.of(size), ids.into_arguments())
             .fetch_all(&mut *connection)
             .await?;
         for row in &rows {
-            let recovered = Recovered {
+            let taken = TakenOver {
                 highest_sequence_nr: get_number::<Mysql>(row, 1)?,
                 deleted_to: get_number::<Mysql>(row, 2)?,
                 epoch: get_epoch::<Mysql>(row, 3)?,
             };
-            by_id.insert(get_key::<Mysql>(row, 0)?, recovered);
+            by_id.insert(get_key::<Mysql>(row, 0)?, taken);
         }
     }
     let in_order = requests.iter().map(|request| {
         let id = request.persistence_id.as_str();
-        let recovered = by_id.get(id).copied();
-        recovered
-            .ok_or_else(|| SqlError::corrupt(format!("the database returned no row for {id:?}")))
+        let taken = by_id.get(id).copied();
+        taken.ok_or_else(|| SqlError::corrupt(format!("the database returned no row for {id:?}")))
     });
     in_order.collect()
 }

@@ -55,7 +55,7 @@ impl Fence {
     }
 }
 
-/// The epoch of a recovery.
+/// The epoch that a writer got when it took an id over.
 impl From<Epoch> for Fence {
     fn from(epoch: Epoch) -> Self {
         Fence::Holds(epoch)
@@ -92,18 +92,28 @@ impl From<SequenceNr> for EventDeletion {
     }
 }
 
-/// Asks to take over an id.
+/// A request to take over an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecoveryRequest {
+pub struct TakeOverRequest {
     /// The persistence id to take over.
     pub persistence_id: PersistenceId,
     /// The incarnation that will write.
     pub writer: WriterId,
 }
 
-/// The numbers and the epoch that a writer needs before it replays and writes.
+impl TakeOverRequest {
+    /// Makes a request from its parts.
+    pub fn new(persistence_id: PersistenceId, writer: WriterId) -> Self {
+        Self {
+            persistence_id,
+            writer,
+        }
+    }
+}
+
+/// The numbers and the epoch that a writer needs, once it has taken an id over, to replay and write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Recovered {
+pub struct TakenOver {
     /// The highest number ever stored for the id, deleted events included; 0 for none.
     pub highest_sequence_nr: SequenceNr,
     /// The highest deleted number; 0 for none.

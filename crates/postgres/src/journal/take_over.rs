@@ -1,20 +1,20 @@
-//! Taking over ids for recovering actors.
+//! Taking over ids.
 
 use std::collections::HashMap;
 
 use actix_persistence_sql::{SqlError, get_epoch, get_key, get_number};
-use actix_persistence_storage_api::{PersistenceId, Recovered, RecoveryRequest};
+use actix_persistence_storage_api::{PersistenceId, TakeOverRequest, TakenOver};
 use sqlx::PgConnection;
 
 use crate::Postgres;
 use crate::queries::PostgresQueries;
 
 /// Raises the epochs of all requests, in one statement.
-pub(crate) async fn recover(
+pub(crate) async fn take_over(
     connection: &mut PgConnection,
     queries: &PostgresQueries,
-    requests: Vec<RecoveryRequest>,
-) -> Result<Vec<Recovered>, SqlError> {
+    requests: Vec<TakeOverRequest>,
+) -> Result<Vec<TakenOver>, SqlError> {
     // All writers take locks in the order of ids.
     let mut sorted: Vec<_> = requests.iter().collect();
     sorted.sort_unstable_by(|one, other| one.persistence_id.cmp(&other.persistence_id));
@@ -26,23 +26,23 @@ pub(crate) async fn recover(
         .iter()
         .map(|request| &request.writer.as_bytes()[..])
         .collect();
-    let rows = sqlx::query(queries.recover.clone())
+    let rows = sqlx::query(queries.raise_epochs.clone())
         .bind(ids)
         .bind(writers)
         .fetch_all(connection)
         .await?;
     let mut by_id = HashMap::with_capacity(rows.len());
     for row in &rows {
-        let recovered = Recovered {
+        let taken = TakenOver {
             highest_sequence_nr: get_number::<Postgres>(row, 1)?,
             deleted_to: get_number::<Postgres>(row, 2)?,
             epoch: get_epoch::<Postgres>(row, 3)?,
         };
-        by_id.insert(get_key::<Postgres>(row, 0)?, recovered);
+        by_id.insert(get_key::<Postgres>(row, 0)?, taken);
     }
     let answer = |id: &PersistenceId| {
-        let recovered = by_id.get(id.as_str()).copied();
-        recovered.ok_or_else(|| SqlError::corrupt(format!("PostgreSQL returned no row for {id:?}")))
+        let taken = by_id.get(id.as_str()).copied();
+        taken.ok_or_else(|| SqlError::corrupt(format!("PostgreSQL returned no row for {id:?}")))
     };
     let in_order = requests
         .iter()
