@@ -137,7 +137,7 @@ pub(crate) fn conflict_in(outcome: &WriteOutcome) -> Result<SequenceConflict, Fa
     };
     expect_eq("kind", error.kind(), StorageErrorKind::SequenceConflict)?;
     expect_eq("effect", error.effect(), Some(Effect::NotStored))?;
-    error.conflict().copied().ok_or_else(|| {
+    error.sequence_conflict().copied().ok_or_else(|| {
         Failure::new(format!(
             "expected a conflict that names both writers, found {error:?}"
         ))

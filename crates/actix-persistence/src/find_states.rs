@@ -2,7 +2,7 @@
 
 use actix_persistence_persistent_actor::{DecodeError, State, UnknownStore, decode_state};
 use actix_persistence_storage_api::{
-    FindStates, FoundState, Operation, PersistenceId, Revision, StorageError, StorageErrorKind,
+    FindStates, FoundState, Operation, PersistenceId, Revision, StorageError,
 };
 
 use crate::Persistence;
@@ -82,27 +82,17 @@ impl Persistence {
 }
 
 fn decoded<S: State>(found: FoundState) -> Result<Found<S>, FindStatesError> {
-    let (persistence_id, revision) = (found.persistence_id, found.current.revision);
-    let decoded = found
-        .current
-        .state
-        .map(|record| decode_state(&record.payload));
-    match decoded {
-        Some(Ok(state)) => Ok(Found {
+    let (persistence_id, revision) = (found.persistence_id, found.revision);
+    match decode_state(&found.state.payload) {
+        Ok(state) => Ok(Found {
             persistence_id,
             revision,
             state,
         }),
-        Some(Err(source)) => Err(FindStatesError::Decode {
+        Err(source) => Err(FindStatesError::Decode {
             persistence_id,
             revision,
             source,
         }),
-        None => {
-            let error = StorageError::new(StorageErrorKind::Corrupt, Operation::FindStates)
-                .with_persistence_id(persistence_id)
-                .with_message("a deleted state was found");
-            Err(error.into())
-        }
     }
 }

@@ -5,7 +5,7 @@ use actix_persistence_persistent_actor::{LiveIds, ReservedId};
 use actix_persistence_snapshot_actor::SnapshotHandle;
 use actix_persistence_state_actor::StateHandle;
 use actix_persistence_storage_api::{
-    PersistenceId, PurgeProgress, SequenceNr, SnapshotCriteria, Timestamp,
+    PersistenceId, PurgeProgress, SequenceNr, SnapshotCriteria, StateDelete, Timestamp,
 };
 
 use crate::stream_end::last_before;
@@ -235,8 +235,8 @@ impl Cleanup {
             Numbers::Keep => {
                 let current = state_store.get(id.clone()).await?;
                 if current.state.is_some() {
-                    let tombstone = current.revision + 1;
-                    state_store.delete(id.clone(), tombstone).await?;
+                    let tombstone = StateDelete::new(id.clone(), current.revision + 1);
+                    state_store.delete(tombstone).await?;
                 }
             }
             Numbers::Reset => {

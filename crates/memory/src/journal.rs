@@ -119,7 +119,7 @@ impl Journal for MemoryJournal {
             {
                 let id = write.persistence_id().clone();
                 not_stored.insert(id.clone());
-                WriteOutcome::Failed(StorageError::sequence_conflict(id, conflict))
+                WriteOutcome::Failed(StorageError::from_sequence_conflict(id, conflict))
             } else {
                 let id = write.persistence_id().clone();
                 streams.entry(id).or_default().append(write);
@@ -151,7 +151,7 @@ impl Journal for MemoryJournal {
         let stored = position(stream.as_deref());
         if deletion.epoch.is_some_and(|epoch| epoch != stored.epoch) {
             let id = persistence_id.clone();
-            return Err(StorageError::deletion_conflict(id, deletion, stored));
+            return Err(StorageError::from_deletion_conflict(id, deletion, stored));
         }
         if let Some(stream) = stream {
             stream.deleted_to = stream.deleted_to.max(deletion.to.min(stream.highest));

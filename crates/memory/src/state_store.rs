@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use actix_persistence_storage_api::{
     CurrentState, Operation, PersistenceId, Revision, RevisionConflict, StateCapabilities,
-    StateQueries, StateRecord, StateStore, StateUpdate, StorageError, Timestamp,
+    StateDelete, StateQueries, StateRecord, StateStore, StateUpdate, StorageError, Timestamp,
 };
 use async_trait::async_trait;
 
@@ -73,7 +73,7 @@ impl MemoryStateStore {
         };
         if expected != found {
             let conflict = RevisionConflict { expected, found };
-            return Err(StorageError::of_revisions(
+            return Err(StorageError::from_revision_conflict(
                 operation,
                 persistence_id,
                 conflict,
@@ -160,13 +160,13 @@ impl StateStore for MemoryStateStore {
         )
     }
 
-    async fn delete(
-        &self,
-        persistence_id: &PersistenceId,
-        revision: Revision,
-    ) -> Result<(), StorageError> {
-        let id = persistence_id.clone();
-        self.replace(Operation::DeleteState, id, revision, |_| {
+    async fn delete(&self, delete: StateDelete) -> Result<(), StorageError> {
+        let (operation, id) = (Operation::DeleteState, delete.persistence_id);
+        if delete.change_event.is_some() {
+            return Err(StorageError::no_change_events(operation, id));
+        }
+        let revision = delete.revision;
+        self.replace(operation, id, revision, |_| {
             CurrentState::tombstone(revision)
         })
     }
@@ -214,7 +214,7 @@ mod tests {
         store.upsert(update(2)).await.unwrap();
         let state = store.get(&id).await.unwrap().state.unwrap();
         assert!(state.timestamp > before);
-        store.delete(&id, 3).await.unwrap();
+        store.delete(StateDelete::new(id.clone(), 3)).await.unwrap();
         let changes = store.changes(StateChangesQuery::new("Post", 1)).await;
         assert!(changes.unwrap().changes[0].timestamp > state.timestamp);
     }

@@ -294,7 +294,7 @@ fn unsupported(id: &PersistenceId, message: String) -> StorageError {
 
 fn conflict(id: &PersistenceId, refused: WriterPosition, stored: WriterPosition) -> StorageError {
     let conflict = SequenceConflict { refused, stored };
-    StorageError::sequence_conflict(id.clone(), conflict)
+    StorageError::from_sequence_conflict(id.clone(), conflict)
 }
 
 #[cfg(test)]

@@ -336,7 +336,7 @@ impl<D: Dialect> Journal for SqlJournal<D> {
             Err(error) if error.kind() == StorageErrorKind::SequenceConflict => {
                 let id = persistence_id.clone();
                 let stored = self.positions(vec![id.clone()]).await[&id];
-                return Err(StorageError::deletion_conflict(id, deletion, stored));
+                return Err(StorageError::from_deletion_conflict(id, deletion, stored));
             }
             hidden => hidden?,
         }

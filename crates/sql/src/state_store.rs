@@ -21,9 +21,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    ChangeEvent, CurrentState, FindStates, FoundState, Operation, PersistenceId, Revision, Roles,
-    SessionWork, SqlStates, StateCapabilities, StateExtensions, StateQueries, StateStore,
-    StateUpdate, StateWrite, StorageError, StorageErrorKind,
+    CurrentState, FindStates, FoundState, Operation, PersistenceId, Roles, SessionWork, SqlStates,
+    StateCapabilities, StateDelete, StateExtensions, StateQueries, StateStore, StateUpdate,
+    StateWrite, StorageError, StorageErrorKind,
 };
 use async_trait::async_trait;
 
@@ -222,27 +222,8 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
         self.write(update.into()).await
     }
 
-    async fn delete(
-        &self,
-        persistence_id: &PersistenceId,
-        revision: Revision,
-    ) -> Result<(), StorageError> {
-        self.write(StateWrite::delete(persistence_id.clone(), revision))
-            .await
-    }
-
-    async fn delete_with_event(
-        &self,
-        persistence_id: &PersistenceId,
-        revision: Revision,
-        event: ChangeEvent,
-    ) -> Result<(), StorageError> {
-        self.write(StateWrite::Delete {
-            persistence_id: persistence_id.clone(),
-            revision,
-            change_event: Some(event),
-        })
-        .await
+    async fn delete(&self, delete: StateDelete) -> Result<(), StorageError> {
+        self.write(delete.into()).await
     }
 
     async fn write_group(

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    ChangeEvent, CurrentState, Operation, PersistenceId, Revision, StateCapabilities, StateStore,
+    CurrentState, Operation, PersistenceId, StateCapabilities, StateDelete, StateStore,
     StateUpdate, StateWrite, StorageError,
 };
 use actix_persistence_store_actor::{
@@ -112,26 +112,8 @@ impl StateHandle {
     }
 
     /// Replaces a state by a tombstone, at the revision that follows on the current one.
-    pub fn delete(
-        &self,
-        persistence_id: PersistenceId,
-        revision: Revision,
-    ) -> Reply<Result<(), StorageError>> {
-        self.write(StateWrite::delete(persistence_id, revision))
-    }
-
-    /// Deletes as [`delete`](Self::delete) does, and stores an event of the delete.
-    pub fn delete_with_event(
-        &self,
-        persistence_id: PersistenceId,
-        revision: Revision,
-        event: ChangeEvent,
-    ) -> Reply<Result<(), StorageError>> {
-        self.write(StateWrite::Delete {
-            persistence_id,
-            revision,
-            change_event: Some(event),
-        })
+    pub fn delete(&self, delete: StateDelete) -> Reply<Result<(), StorageError>> {
+        self.write(delete.into())
     }
 
     /// Removes every trace of an id, so that its revisions start again at 1: for tools, while no writer writes to it.

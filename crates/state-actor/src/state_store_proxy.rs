@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    ChangeEvent, CurrentState, PersistenceId, Revision, SqlStates, StateCapabilities, StateQueries,
+    CurrentState, PersistenceId, SqlStates, StateCapabilities, StateDelete, StateQueries,
     StateStore, StateUpdate, StateWrite, StorageError,
 };
 use actix_persistence_store_actor::StoreThread;
@@ -59,22 +59,8 @@ impl StateStore for StateStoreProxy {
         self.handle.upsert(update).await
     }
 
-    async fn delete(
-        &self,
-        persistence_id: &PersistenceId,
-        revision: Revision,
-    ) -> Result<(), StorageError> {
-        self.handle.delete(persistence_id.clone(), revision).await
-    }
-
-    async fn delete_with_event(
-        &self,
-        persistence_id: &PersistenceId,
-        revision: Revision,
-        event: ChangeEvent,
-    ) -> Result<(), StorageError> {
-        let id = persistence_id.clone();
-        self.handle.delete_with_event(id, revision, event).await
+    async fn delete(&self, delete: StateDelete) -> Result<(), StorageError> {
+        self.handle.delete(delete).await
     }
 
     /// Sends one request for each change: requests of different ids share calls of the store.

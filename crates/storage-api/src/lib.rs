@@ -31,8 +31,8 @@ pub use record::{
 pub use snapshot_store::{SnapshotCriteria, SnapshotMetadata, SnapshotRecord};
 pub use state_store::{
     ChangeEvent, ChangeKind, ChangedState, CurrentState, InvalidStateOffset, PersistenceIdsQuery,
-    StateChange, StateChangesPage, StateChangesQuery, StateOffset, StatePosition, StateQueries,
-    StateRecord, StateUpdate, StateWrite,
+    StateChange, StateChangesPage, StateChangesQuery, StateDelete, StateOffset, StatePosition,
+    StateQueries, StateRecord, StateUpdate, StateWrite,
 };
 pub use text_limit::MAX_TEXT_BYTES;
 

@@ -2,6 +2,7 @@
 
 mod change_event;
 mod state_change;
+mod state_delete;
 mod state_offset;
 mod state_queries;
 mod state_record;
@@ -13,6 +14,7 @@ use async_trait::async_trait;
 
 pub use change_event::ChangeEvent;
 pub use state_change::{ChangeKind, StateChange};
+pub use state_delete::StateDelete;
 pub use state_offset::{InvalidStateOffset, StateOffset, StatePosition};
 pub use state_queries::{
     ChangedState, PersistenceIdsQuery, StateChangesPage, StateChangesQuery, StateQueries,
@@ -20,7 +22,7 @@ pub use state_queries::{
 pub use state_record::{CurrentState, StateRecord, StateUpdate};
 pub use state_write::StateWrite;
 
-use crate::{Operation, PersistenceId, Revision, SqlStates, StateCapabilities, StorageError};
+use crate::{PersistenceId, SqlStates, StateCapabilities, StorageError};
 
 /// Stores the current state of actors by persistence id, each under a revision that only rises.
 ///
@@ -78,6 +80,14 @@ pub trait StateStore: Any + Send + Sync {
     /// - **D-UPSERT-9**: The store refuses a state as unsupported, and does not store it, if a tag or a manifest of it
     ///   is longer than [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES) or contains NUL; [`StateUpdate::refusal`] is this
     ///   check. No other tag or manifest makes the store refuse a state.
+    /// - **D-EVENT-1**: A store without the capability `change_events` refuses every change that carries an event, an
+    ///   upsert or a delete, as unsupported, and stores nothing of it;
+    ///   [`StorageError::no_change_events`] is this refusal.
+    ///
+    /// A store with the capability stores state and event together or not at all. The revision is the sequence number
+    /// of the event, and the highest number of the id. The store refuses an id that has events of an event-sourced
+    /// actor, even in [`get`](Self::get); the journal refuses to let a writer take over an id that has events of
+    /// changes.
     ///
     /// # Errors
     /// With effect `Unknown` the state may be stored, whole; never half of it. [`get`](Self::get) shows which.
@@ -86,7 +96,8 @@ pub trait StateStore: Any + Send + Sync {
     /// As for an error of unknown effect.
     async fn upsert(&self, update: StateUpdate) -> Result<(), StorageError>;
 
-    /// Replaces a state by a tombstone, which keeps the revision, at the revision that follows on the current one.
+    /// Replaces a state by a tombstone, which keeps the revision, at the revision that follows on the current one. The
+    /// delete may carry an event, as an [`upsert`](Self::upsert) does.
     ///
     /// # Contract
     /// - **D-DELETE-1**: At revision 1 the call stores a tombstone for an id that has neither a state nor a tombstone.
@@ -100,41 +111,7 @@ pub trait StateStore: Any + Send + Sync {
     ///
     /// # Cancel safety
     /// As for an error of unknown effect.
-    async fn delete(
-        &self,
-        persistence_id: &PersistenceId,
-        revision: Revision,
-    ) -> Result<(), StorageError>;
-
-    /// Deletes as [`delete`](Self::delete) does, and stores an event of the delete; [`upsert`](Self::upsert) takes an
-    /// event in its update.
-    ///
-    /// # Contract
-    /// - **D-EVENT-1**: A store without the capability `change_events` refuses every change that carries an event as
-    ///   unsupported, and stores nothing of it.
-    ///
-    /// A store with the capability stores state and event together or not at all. The revision is the sequence number
-    /// of the event, and the highest number of the id. The store refuses an id that has events of an event-sourced
-    /// actor, even in [`get`](Self::get); the journal refuses to let a writer take over an id that has events of
-    /// changes.
-    ///
-    /// # Errors
-    /// As for [`delete`](Self::delete).
-    ///
-    /// # Cancel safety
-    /// As for [`delete`](Self::delete).
-    async fn delete_with_event(
-        &self,
-        persistence_id: &PersistenceId,
-        revision: Revision,
-        _event: ChangeEvent,
-    ) -> Result<(), StorageError> {
-        let _ = revision;
-        Err(StorageError::no_change_events(
-            Operation::DeleteState,
-            persistence_id.clone(),
-        ))
-    }
+    async fn delete(&self, delete: StateDelete) -> Result<(), StorageError>;
 
     /// Makes several changes in their order, and commits them together where the capability
     /// [`max_group_changes`](StateCapabilities::max_group_changes) is declared. Returns an outcome for each, at its place.

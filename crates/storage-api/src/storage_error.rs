@@ -28,7 +28,7 @@ struct Inner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StorageErrorKind {
-    /// The id has another writer; [`StorageError::conflict`] names both. The loser recovers onto the winner's events.
+    /// The id has another writer; [`StorageError::sequence_conflict`] names both. The loser recovers onto the winner's events.
     SequenceConflict,
     /// A state was stored at another revision than expected; [`StorageError::revision_conflict`] names both.
     RevisionConflict,
@@ -246,7 +246,10 @@ impl StorageError {
     }
 
     /// Returns the refusal of a write that does not follow on what is stored, or whose epoch is over.
-    pub fn sequence_conflict(persistence_id: PersistenceId, conflict: SequenceConflict) -> Self {
+    pub fn from_sequence_conflict(
+        persistence_id: PersistenceId,
+        conflict: SequenceConflict,
+    ) -> Self {
         Self::new(StorageErrorKind::SequenceConflict, Operation::WriteMessages)
             .not_stored()
             .with_persistence_id(persistence_id)
@@ -254,7 +257,7 @@ impl StorageError {
     }
 
     /// Returns the refusal of a delete by a writer that has lost the id since, or never had it.
-    pub fn deletion_conflict(
+    pub fn from_deletion_conflict(
         persistence_id: PersistenceId,
         deletion: EventDeletion,
         stored: WriterPosition,
@@ -274,7 +277,7 @@ impl StorageError {
     }
 
     /// Returns the refusal of a write or delete of a state at a revision that does not follow on the stored one.
-    pub fn of_revisions(
+    pub fn from_revision_conflict(
         operation: Operation,
         persistence_id: PersistenceId,
         conflict: RevisionConflict,
@@ -376,7 +379,7 @@ impl StorageError {
     }
 
     /// Returns both writers, for the kind [`StorageErrorKind::SequenceConflict`].
-    pub fn conflict(&self) -> Option<&SequenceConflict> {
+    pub fn sequence_conflict(&self) -> Option<&SequenceConflict> {
         self.0.source.as_deref()?.downcast_ref()
     }
 
@@ -456,8 +459,8 @@ mod tests {
             refused: side(1, 6),
             stored: side(2, 7),
         };
-        let error = StorageError::sequence_conflict(PersistenceId::of("T", "1"), conflict);
-        assert_eq!(error.conflict(), Some(&conflict));
+        let error = StorageError::from_sequence_conflict(PersistenceId::of("T", "1"), conflict);
+        assert_eq!(error.sequence_conflict(), Some(&conflict));
         assert!(error.is_not_stored());
         let text = error.source().unwrap().to_string();
         assert!(

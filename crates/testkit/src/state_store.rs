@@ -4,10 +4,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use actix_persistence_storage_api::{
-    ChangeEvent, CurrentState, FindStates, FoundState, Operation, PersistenceId,
-    PersistenceIdsQuery, Revision, SessionWork, SqlStates, StateCapabilities, StateChangesPage,
-    StateChangesQuery, StateQueries, StateStore, StateUpdate, StateWrite, StorageError,
-    StorageErrorKind,
+    CurrentState, FindStates, FoundState, Operation, PersistenceId, PersistenceIdsQuery,
+    SessionWork, SqlStates, StateCapabilities, StateChangesPage, StateChangesQuery, StateDelete,
+    StateQueries, StateStore, StateUpdate, StateWrite, StorageError, StorageErrorKind,
 };
 use async_trait::async_trait;
 
@@ -30,11 +29,8 @@ pub enum StateCall {
     Upsert {
         update: StateUpdate,
     },
-    /// A call of `delete`, or of `delete_with_event` if there is an event.
     Delete {
-        persistence_id: PersistenceId,
-        revision: Revision,
-        event: Option<ChangeEvent>,
+        delete: StateDelete,
     },
     /// The call of a group. It is made only of a store that declares groups, by
     /// [`with_capabilities`](crate::Intercepted::with_capabilities): other stores are asked for each change alone, so
@@ -65,7 +61,7 @@ pub enum StateCall {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum StateAnswer {
-    /// The answer of `initialize`, `upsert`, `delete`, `delete_with_event`, `transact`, `ping` and `close`.
+    /// The answer of `initialize`, `upsert`, `delete`, `transact`, `ping` and `close`.
     Done,
     /// The answer of `get`.
     Current(CurrentState),
@@ -126,10 +122,11 @@ impl StoreCall for StateCall {
 
     fn persistence_ids(&self) -> Vec<&PersistenceId> {
         match self {
-            StateCall::Get { persistence_id }
-            | StateCall::Delete { persistence_id, .. }
-            | StateCall::HardDelete { persistence_id } => vec![persistence_id],
+            StateCall::Get { persistence_id } | StateCall::HardDelete { persistence_id } => {
+                vec![persistence_id]
+            }
             StateCall::Upsert { update } => vec![&update.persistence_id],
+            StateCall::Delete { delete } => vec![&delete.persistence_id],
             StateCall::WriteGroup { changes } => {
                 changes.iter().map(StateWrite::persistence_id).collect()
             }
@@ -171,20 +168,8 @@ impl StoreKind for StateStores {
                     store.upsert(update).await?;
                     StateAnswer::Done
                 }
-                StateCall::Delete {
-                    persistence_id: id,
-                    revision,
-                    event: None,
-                } => {
-                    store.delete(&id, revision).await?;
-                    StateAnswer::Done
-                }
-                StateCall::Delete {
-                    persistence_id: id,
-                    revision,
-                    event: Some(event),
-                } => {
-                    store.delete_with_event(&id, revision, event).await?;
+                StateCall::Delete { delete } => {
+                    store.delete(delete).await?;
                     StateAnswer::Done
                 }
                 StateCall::WriteGroup { changes } => {
@@ -241,31 +226,8 @@ impl<H: Hook<StateStores>> StateStore for Intercepted<StateStores, H> {
         self.done(StateCall::Upsert { update }).await
     }
 
-    async fn delete(
-        &self,
-        persistence_id: &PersistenceId,
-        revision: Revision,
-    ) -> Result<(), StorageError> {
-        self.done(StateCall::Delete {
-            persistence_id: persistence_id.clone(),
-            revision,
-            event: None,
-        })
-        .await
-    }
-
-    async fn delete_with_event(
-        &self,
-        persistence_id: &PersistenceId,
-        revision: Revision,
-        event: ChangeEvent,
-    ) -> Result<(), StorageError> {
-        self.done(StateCall::Delete {
-            persistence_id: persistence_id.clone(),
-            revision,
-            event: Some(event),
-        })
-        .await
+    async fn delete(&self, delete: StateDelete) -> Result<(), StorageError> {
+        self.done(StateCall::Delete { delete }).await
     }
 
     async fn write_group(

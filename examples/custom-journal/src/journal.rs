@@ -177,7 +177,9 @@ impl Journal for FileJournal {
             .on_log(Operation::DeleteMessagesTo, move |log| {
                 let position = log.index().position(&id);
                 if deletion.epoch.is_some_and(|epoch| epoch != position.epoch) {
-                    return Ok(Err(StorageError::deletion_conflict(id, deletion, position)));
+                    return Ok(Err(StorageError::from_deletion_conflict(
+                        id, deletion, position,
+                    )));
                 }
                 let deleted_to = log.index().get(&id).map_or(0, |stream| stream.deleted_to);
                 let to = deletion.to.min(position.sequence_nr);

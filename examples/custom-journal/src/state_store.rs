@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use actix_persistence_storage_api::{
     CurrentState, Operation, PersistenceId, Revision, RevisionConflict, StateCapabilities,
-    StateRecord, StateStore, StateUpdate, StorageError, StorageErrorKind, Timestamp,
+    StateDelete, StateRecord, StateStore, StateUpdate, StorageError, StorageErrorKind, Timestamp,
 };
 use async_trait::async_trait;
 
@@ -78,7 +78,9 @@ impl FileStateStore {
             Ok(None)
         });
         match conflict.await? {
-            Some(conflict) => Err(StorageError::of_revisions(operation, id, conflict)),
+            Some(conflict) => Err(StorageError::from_revision_conflict(
+                operation, id, conflict,
+            )),
             None => Ok(()),
         }
     }
@@ -124,13 +126,13 @@ impl StateStore for FileStateStore {
         .await
     }
 
-    async fn delete(
-        &self,
-        persistence_id: &PersistenceId,
-        revision: Revision,
-    ) -> Result<(), StorageError> {
-        let id = persistence_id.clone();
-        self.replace(Operation::DeleteState, id, revision, move |_| {
+    async fn delete(&self, delete: StateDelete) -> Result<(), StorageError> {
+        let (operation, id) = (Operation::DeleteState, delete.persistence_id);
+        if delete.change_event.is_some() {
+            return Err(StorageError::no_change_events(operation, id));
+        }
+        let revision = delete.revision;
+        self.replace(operation, id, revision, move |_| {
             CurrentState::tombstone(revision)
         })
         .await

@@ -30,7 +30,7 @@ pub(crate) fn decide(index: &Index, writes: Vec<AtomicWrite>) -> (Vec<WriteOutco
         } else if let Some(error) = too_large(&write).or_else(|| write.refusal()) {
             WriteOutcome::Rejected(error)
         } else if let Some(conflict) = conflict(*position, &write) {
-            WriteOutcome::Failed(StorageError::sequence_conflict(id.clone(), conflict))
+            WriteOutcome::Failed(StorageError::from_sequence_conflict(id.clone(), conflict))
         } else {
             WriteOutcome::Stored
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    AdditionalColumn, ColumnValue, SqlValue, StateChange, StateStore, StorageErrorKind,
+    AdditionalColumn, ColumnValue, SqlValue, StateChange, StateDelete, StateStore, StorageErrorKind,
 };
 
 use crate::capability::Capability;
@@ -73,8 +73,8 @@ async fn ask_a_column_when_its_state_is_deleted(subject: Subject<dyn StateStore>
     let store = site.open(columns).await?;
     // One tombstone in the place of a state, one where nothing was.
     store_up_to(&*store, &post(1), 2).await?;
-    store.delete(&post(1), 3).await?;
-    store.delete(&post(2), 1).await?;
+    store.delete(StateDelete::new(post(1), 3)).await?;
+    store.delete(StateDelete::new(post(2), 1)).await?;
     site.expect_columns(&*store, &post(1), None, Some(2))
         .await?;
     site.expect_columns(&*store, &post(2), None, Some(3)).await
@@ -92,7 +92,7 @@ async fn refuse_a_change_whose_column_fails(subject: Subject<dyn StateStore>) ->
     store.upsert(state(&post(1), 1)).await?;
     for refused in [
         store.upsert(state(&post(1), 2)).await,
-        store.delete(&post(1), 2).await,
+        store.delete(StateDelete::new(post(1), 2)).await,
     ] {
         let error = expect_extension_refused(refused)?;
         let source = std::error::Error::source(&error).map(ToString::to_string);

@@ -1,6 +1,6 @@
 //! Finding states by what stands beside them.
 
-use actix_persistence_storage_api::{FindStates, PersistenceId, StateStore};
+use actix_persistence_storage_api::{FindStates, PersistenceId, StateDelete, StateStore};
 
 use crate::capability::Capability;
 use crate::case::{Case, case};
@@ -28,15 +28,15 @@ async fn find_states_by_a_column(subject: Subject<dyn StateStore>) -> CaseResult
     store_up_to(&*store, &post("B"), 1).await?;
     store_up_to(&*store, &post("c"), 2).await?;
     store_up_to(&*store, &post("d"), 1).await?;
-    store.delete(&post("d"), 2).await?;
+    store.delete(StateDelete::new(post("d"), 2)).await?;
     let twos = found(&*store, "title = $1 OR title IS NULL", vec!["s-2".into()]).await?;
     expect_eq("those with the title", twos, vec![post("a"), post("c")])?;
     let query = FindStates::new(ENTITY_TYPE, "title = $1", ["s-1".into()], 10);
     let ones = sql(&*store)?.find(query).await?;
     expect_eq("how many", ones.len(), 1)?;
-    expect_eq("revision", ones[0].current.revision, 1)?;
-    let payload = ones[0].current.state.as_ref().map(|state| &state.payload);
-    expect_eq("payload", payload, Some(&state(&post("B"), 1).payload))
+    expect_eq("revision", ones[0].revision, 1)?;
+    let payload = &ones[0].state.payload;
+    expect_eq("payload", payload, &state(&post("B"), 1).payload)
 }
 
 async fn find_states_page_by_page(subject: Subject<dyn StateStore>) -> CaseResult {
@@ -73,7 +73,7 @@ async fn keep_to_the_entity_type_whatever_the_condition_says(
     let store = site.open(|_| {}).await?;
     store.upsert(state(&post("a"), 1)).await?;
     store.upsert(state(&post("b"), 1)).await?;
-    store.delete(&post("b"), 2).await?;
+    store.delete(StateDelete::new(post("b"), 2)).await?;
     // The same table, were the type a pattern; and one in the table of all others.
     let other = PersistenceId::of("Poet_'\"\\", "1");
     store.upsert(state(&other, 1)).await?;

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use actix_persistence_storage_api::{
-    ChangeHandler, ExtensionError, PersistenceId, Session, Sql, SqlValue, StateChange, StateStore,
+    ChangeHandler, ExtensionError, PersistenceId, Session, Sql, SqlValue, StateChange, StateDelete,
+    StateStore,
 };
 use async_trait::async_trait;
 
@@ -58,9 +59,9 @@ async fn call_the_handler_for_every_change(subject: Subject<dyn StateStore>) -> 
     let store = site.open_handled(site.counting(by_kind)).await?;
     store_up_to(&*store, &post(1), 3).await?;
     site.expect_count(&*store, 3).await?;
-    store.delete(&post(1), 4).await?;
-    store.delete(&post(1), 5).await?;
-    store.delete(&post(2), 1).await?;
+    store.delete(StateDelete::new(post(1), 4)).await?;
+    store.delete(StateDelete::new(post(1), 5)).await?;
+    store.delete(StateDelete::new(post(2), 1)).await?;
     site.expect_count(&*store, 303).await?;
     store.hard_delete(&post(1)).await?;
     site.expect_count(&*store, 10_303).await?;
@@ -102,7 +103,7 @@ async fn show_the_handler_what_was_written(subject: Subject<dyn StateStore>) -> 
     };
     let store = site.open_handled(looking).await?;
     store_up_to(&*store, &post(1), 2).await?;
-    store.delete(&post(1), 3).await?;
+    store.delete(StateDelete::new(post(1), 3)).await?;
     store.hard_delete(&post(1)).await?;
     let found = found.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let revision = |revision| vec![SqlValue::Integer(revision)];
@@ -178,8 +179,8 @@ async fn store_nothing_when_it_goes_wrong(
         expect_eq("source", source, Some("posts are closed".to_owned()))?;
     }
     expect_state(&*store, &state(&post(1), 1)).await?;
-    expect_extension_refused(store.delete(&post(1), 2).await)?;
-    expect_extension_refused(store.delete(&post(2), 1).await)?;
+    expect_extension_refused(store.delete(StateDelete::new(post(1), 2)).await)?;
+    expect_extension_refused(store.delete(StateDelete::new(post(2), 1)).await)?;
     expect_nothing(&*store, &post(2), 0).await?;
     let Err(removed) = store.hard_delete(&post(1)).await else {
         return Err(Failure::new("expected a refusal, found success"));
@@ -247,8 +248,8 @@ async fn not_call_the_handler_for_a_wrong_revision(subject: Subject<dyn StateSto
     expect_conflict(store.upsert(state(&post(1), 1)).await, 0, 2)?;
     expect_conflict(store.upsert(state(&post(1), 2)).await, 1, 2)?;
     expect_conflict(store.upsert(state(&post(1), 4)).await, 3, 2)?;
-    expect_conflict(store.delete(&post(1), 1).await, 0, 2)?;
-    expect_conflict(store.delete(&post(2), 2).await, 1, 0)?;
+    expect_conflict(store.delete(StateDelete::new(post(1), 1)).await, 0, 2)?;
+    expect_conflict(store.delete(StateDelete::new(post(2), 2)).await, 1, 0)?;
     site.expect_count(&*store, 2).await
 }
 

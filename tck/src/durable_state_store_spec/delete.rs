@@ -1,6 +1,6 @@
 //! Deleting: a tombstone that keeps the revision.
 
-use actix_persistence_storage_api::{Revision, StateStore};
+use actix_persistence_storage_api::{Revision, StateDelete, StateStore};
 
 use crate::capability::Capability;
 use crate::case::{Case, case};
@@ -38,7 +38,10 @@ async fn replace_a_state_by_a_tombstone_at_the_next_revision(
     let (id, other) = (fresh_id(), fresh_id());
     store_up_to(subject.store(), &id, 2).await?;
     store_up_to(subject.store(), &other, 2).await?;
-    subject.store().delete(&id, 3).await?;
+    subject
+        .store()
+        .delete(StateDelete::new(id.clone(), 3))
+        .await?;
     expect_nothing(subject.store(), &id, 3).await?;
     expect_state(subject.store(), &state(&other, 2)).await
 }
@@ -47,7 +50,10 @@ async fn refuse_to_delete_at_any_other_revision(subject: Subject<dyn StateStore>
     let id = fresh_id();
     store_up_to(subject.store(), &id, 3).await?;
     for revision in [1, 2, 3, 5, 1_000, Revision::MAX] {
-        let result = subject.store().delete(&id, revision).await;
+        let result = subject
+            .store()
+            .delete(StateDelete::new(id.clone(), revision))
+            .await;
         expect_conflict(result, revision - 1, 3)?;
         expect_state(subject.store(), &state(&id, 3)).await?;
     }
@@ -59,11 +65,17 @@ async fn leave_a_tombstone_of_an_id_never_seen_at_revision_1_only(
 ) -> CaseResult {
     let id = fresh_id();
     for revision in [2, 7] {
-        let result = subject.store().delete(&id, revision).await;
+        let result = subject
+            .store()
+            .delete(StateDelete::new(id.clone(), revision))
+            .await;
         expect_conflict(result, revision - 1, 0)?;
         expect_nothing(subject.store(), &id, 0).await?;
     }
-    subject.store().delete(&id, 1).await?;
+    subject
+        .store()
+        .delete(StateDelete::new(id.clone(), 1))
+        .await?;
     expect_nothing(subject.store(), &id, 1).await
 }
 
@@ -73,9 +85,15 @@ async fn delete_what_is_deleted_at_the_next_revision(
     let id = fresh_id();
     store_up_to(subject.store(), &id, 1).await?;
     for revision in 2..=5 {
-        subject.store().delete(&id, revision).await?;
+        subject
+            .store()
+            .delete(StateDelete::new(id.clone(), revision))
+            .await?;
         expect_nothing(subject.store(), &id, revision).await?;
-        let again = subject.store().delete(&id, revision).await;
+        let again = subject
+            .store()
+            .delete(StateDelete::new(id.clone(), revision))
+            .await;
         expect_conflict(again, revision - 1, revision)?;
     }
     Ok(())
@@ -86,7 +104,10 @@ async fn create_again_after_a_tombstone_and_never_at_revision_1(
 ) -> CaseResult {
     let id = fresh_id();
     store_up_to(subject.store(), &id, 1).await?;
-    subject.store().delete(&id, 2).await?;
+    subject
+        .store()
+        .delete(StateDelete::new(id.clone(), 2))
+        .await?;
     for revision in [1, 2, 4] {
         let result = subject.store().upsert(state(&id, revision)).await;
         expect_conflict(result, revision - 1, 2)?;
@@ -99,7 +120,10 @@ async fn create_again_after_a_tombstone_and_never_at_revision_1(
 async fn keep_tombstones_over_a_restart(subject: Subject<dyn StateStore>) -> CaseResult {
     let id = fresh_id();
     store_up_to(subject.store(), &id, 1).await?;
-    subject.store().delete(&id, 2).await?;
+    subject
+        .store()
+        .delete(StateDelete::new(id.clone(), 2))
+        .await?;
     let subject = subject.restart().await?;
     expect_nothing(subject.store(), &id, 2).await?;
     let result = subject.store().upsert(state(&id, 1)).await;
@@ -113,7 +137,10 @@ async fn leave_no_tags_behind(subject: Subject<dyn StateStore>) -> CaseResult {
     let tagged = state(&id, 1).with_tags(["red", "blue"]);
     subject.store().upsert(tagged.clone()).await?;
     expect_state(subject.store(), &tagged).await?;
-    subject.store().delete(&id, 2).await?;
+    subject
+        .store()
+        .delete(StateDelete::new(id.clone(), 2))
+        .await?;
     subject.store().upsert(state(&id, 3)).await?;
     expect_state(subject.store(), &state(&id, 3)).await
 }

@@ -1,6 +1,6 @@
 //! Getting: the last state, a tombstone, nothing.
 
-use actix_persistence_storage_api::{CurrentState, StateStore};
+use actix_persistence_storage_api::{CurrentState, StateDelete, StateStore};
 
 use crate::case::{Case, case};
 use crate::failure::{CaseResult, expect_eq};
@@ -44,6 +44,9 @@ async fn find_the_state_that_was_stored_last(subject: Subject<dyn StateStore>) -
 async fn find_the_revision_of_a_tombstone(subject: Subject<dyn StateStore>) -> CaseResult {
     let id = fresh_id();
     store_up_to(subject.store(), &id, 2).await?;
-    subject.store().delete(&id, 3).await?;
+    subject
+        .store()
+        .delete(StateDelete::new(id.clone(), 3))
+        .await?;
     expect_nothing(subject.store(), &id, 3).await
 }

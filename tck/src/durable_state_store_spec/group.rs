@@ -1,7 +1,7 @@
 //! Several changes in one call.
 
 use actix_persistence_storage_api::{
-    PersistenceId, StateStore, StateWrite, StorageError, StorageErrorKind,
+    PersistenceId, StateDelete, StateStore, StateWrite, StorageError, StorageErrorKind,
 };
 use tokio::task::yield_now;
 
@@ -64,8 +64,8 @@ async fn make_all_changes_of_a_group(subject: Subject<dyn StateStore>) -> CaseRe
     let new: Vec<PersistenceId> = (0..40).map(|_| fresh_id()).collect();
     let mut changes: Vec<StateWrite> = new.iter().map(|id| state(id, 1).into()).collect();
     changes.insert(7, state(&kept, 3).into());
-    changes.insert(20, StateWrite::delete(deleted.clone(), 2));
-    changes.push(StateWrite::delete(never_live.clone(), 1));
+    changes.insert(20, StateDelete::new(deleted.clone(), 2).into());
+    changes.push(StateDelete::new(never_live.clone(), 1).into());
     let number = changes.len();
     expect_made(subject.store().write_group(changes).await?, number)?;
     let subject = subject.restart().await?;
@@ -93,8 +93,8 @@ async fn refuse_changes_of_a_group_without_failing_the_others(
         with_payload(state(&ids[1], 2), text("refused")).into(),
         state(&ids[4], 1).into(),
         state(&ids[5], 2).into(),
-        StateWrite::delete(ids[2].clone(), 4),
-        StateWrite::delete(ids[3].clone(), 3),
+        StateDelete::new(ids[2].clone(), 4).into(),
+        StateDelete::new(ids[3].clone(), 3).into(),
         state(&ids[6], 0).into(),
         unfit.into(),
     ];
@@ -137,7 +137,7 @@ async fn make_changes_of_one_id_in_the_order_of_their_group(
         state(&id, 2).into(),
         with_payload(state(&id, 2), text("refused")).into(),
         state(&other, 1).into(),
-        StateWrite::delete(id.clone(), 3),
+        StateDelete::new(id.clone(), 3).into(),
         state(&id, 4).into(),
         state(&id, 6).into(),
     ];

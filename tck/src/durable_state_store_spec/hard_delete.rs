@@ -1,6 +1,6 @@
 //! Removing every trace of an id.
 
-use actix_persistence_storage_api::StateStore;
+use actix_persistence_storage_api::{StateDelete, StateStore};
 
 use crate::case::{Case, case};
 use crate::failure::{CaseResult, expect_eq};
@@ -19,7 +19,10 @@ async fn start_again_at_revision_1_after_a_hard_delete(
 ) -> CaseResult {
     let (live, deleted) = (fresh_id(), fresh_id());
     store_up_to(subject.store(), &live, 5).await?;
-    subject.store().delete(&deleted, 1).await?;
+    subject
+        .store()
+        .delete(StateDelete::new(deleted.clone(), 1))
+        .await?;
     for id in [&live, &deleted] {
         subject.store().hard_delete(id).await?;
         expect_nothing(subject.store(), id, 0).await?;
@@ -38,7 +41,10 @@ async fn tell_whether_there_was_something_to_remove(
 ) -> CaseResult {
     let (live, deleted) = (fresh_id(), fresh_id());
     store_up_to(subject.store(), &live, 1).await?;
-    subject.store().delete(&deleted, 1).await?;
+    subject
+        .store()
+        .delete(StateDelete::new(deleted.clone(), 1))
+        .await?;
     for id in [&live, &deleted] {
         expect_eq("the first", subject.store().hard_delete(id).await?, true)?;
         expect_eq("the second", subject.store().hard_delete(id).await?, false)?;

@@ -1,6 +1,6 @@
 //! Ids that are alike are different ids.
 
-use actix_persistence_storage_api::StateStore;
+use actix_persistence_storage_api::{StateDelete, StateStore};
 
 use crate::case::{Case, case};
 use crate::failure::CaseResult;
@@ -29,7 +29,12 @@ async fn keep_ids_apart_that_differ_in_one_byte(subject: Subject<dyn StateStore>
     for (place, state) in states.iter().enumerate() {
         let id = &state.persistence_id;
         match place % 3 {
-            0 => subject.store().delete(id, 2).await?,
+            0 => {
+                subject
+                    .store()
+                    .delete(StateDelete::new(id.clone(), 2))
+                    .await?
+            }
             1 => drop(subject.store().hard_delete(id).await?),
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! Initialising, again and at the same time.
 
-use actix_persistence_storage_api::StateStore;
+use actix_persistence_storage_api::{StateDelete, StateStore};
 
 use crate::case::{Case, case};
 use crate::failure::CaseResult;
@@ -22,7 +22,7 @@ async fn change_nothing_when_initialized_again(subject: Subject<dyn StateStore>)
     let (live, deleted) = (fresh_id(), fresh_id());
     let store = subject.store();
     store_up_to(store, &live, 2).await?;
-    store.delete(&deleted, 1).await?;
+    store.delete(StateDelete::new(deleted.clone(), 1)).await?;
     store.initialize().await?;
     let other = subject.another().await?;
     for store in [store, &*other] {

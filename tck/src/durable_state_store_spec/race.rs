@@ -1,6 +1,6 @@
 //! Calls that run at the same time, and calls that are dropped half-way.
 
-use actix_persistence_storage_api::{StateStore, StorageErrorKind};
+use actix_persistence_storage_api::{StateDelete, StateStore, StorageErrorKind};
 use tokio::task::yield_now;
 
 use crate::bytes_like_random::bytes_like_random;
@@ -79,7 +79,7 @@ async fn count_every_stored_revision_of_many_writers(
                 let next = store.get(&id).await?.revision + 1;
                 yield_now().await;
                 let result = if turn % 4 == 3 {
-                    store.delete(&id, next).await
+                    store.delete(StateDelete::new(id.clone(), next)).await
                 } else {
                     store.upsert(state(&id, next)).await
                 };

@@ -1,7 +1,8 @@
 //! Storing: at the revision that follows, durably, whole.
 
 use actix_persistence_storage_api::{
-    ChangeEvent, MAX_TEXT_BYTES, Revision, StateStore, StorageErrorKind, Timestamp, WriterId,
+    ChangeEvent, MAX_TEXT_BYTES, Revision, StateDelete, StateStore, StorageErrorKind, Timestamp,
+    WriterId,
 };
 
 use crate::bytes_like_random::bytes_like_random;
@@ -104,7 +105,10 @@ async fn refuse_revision_0(subject: Subject<dyn StateStore>) -> CaseResult {
     for id in [&live, &never_seen] {
         let results = [
             subject.store().upsert(state(id, 0)).await,
-            subject.store().delete(id, 0).await,
+            subject
+                .store()
+                .delete(StateDelete::new(id.clone(), 0))
+                .await,
         ];
         for result in results {
             let kind = refused(result)?.kind();
@@ -143,7 +147,10 @@ async fn give_every_revision_a_later_timestamp(subject: Subject<dyn StateStore>)
     for revision in 1..=50 {
         let deletes = revision % 10 == 0;
         if deletes {
-            subject.store().delete(&id, revision).await?;
+            subject
+                .store()
+                .delete(StateDelete::new(id.clone(), revision))
+                .await?;
             continue;
         }
         subject.store().upsert(state(&id, revision)).await?;
@@ -192,9 +199,10 @@ async fn refuse_changes_with_events_unless_declared(
     store_up_to(subject.store(), &id, 1).await?;
     let event = ChangeEvent::new(text("changed"), WriterId::random());
     let update = state(&id, 2).with_change_event(event.clone());
+    let delete = StateDelete::new(id.clone(), 2).with_change_event(event);
     for result in [
         subject.store().upsert(update).await,
-        subject.store().delete_with_event(&id, 2, event).await,
+        subject.store().delete(delete).await,
     ] {
         let error = refused(result)?;
         expect_eq("kind", error.kind(), StorageErrorKind::Unsupported)?;

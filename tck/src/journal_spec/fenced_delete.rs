@@ -59,7 +59,7 @@ async fn expect_refused(
     };
     expect_eq("kind", error.kind(), StorageErrorKind::SequenceConflict)?;
     expect_eq("effect", error.effect(), Some(Effect::NotStored))?;
-    let conflict = error.conflict().copied();
+    let conflict = error.sequence_conflict().copied();
     let conflict = conflict.ok_or_else(|| {
         Failure::new(format!(
             "expected a conflict that names who has the id, found {error:?}"

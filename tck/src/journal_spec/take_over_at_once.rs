@@ -224,7 +224,7 @@ async fn delete_before_another_takes_over_or_not_at_all(
                 deleted_to = to;
             }
             Err(error) => expect(
-                error.conflict().is_some(),
+                error.sequence_conflict().is_some(),
                 format!("a conflict or a delete, found {error:?}"),
             )?,
         }

@@ -1,6 +1,8 @@
 //! The changes that a query returns, and the contents of each.
 
-use actix_persistence_storage_api::{PersistenceId, StateChangesQuery, StateRecord, StateStore};
+use actix_persistence_storage_api::{
+    PersistenceId, StateChangesQuery, StateDelete, StateRecord, StateStore,
+};
 
 use crate::capability::Capability;
 use crate::case::{Case, case};
@@ -101,9 +103,11 @@ async fn give_deletes_as_tombstones(subject: Subject<dyn StateStore>) -> CaseRes
     let before = before
         .ok_or_else(|| Failure::new("expected a state"))?
         .timestamp;
-    store.delete(&deleted, 3).await?;
-    store.delete(&never_live, 1).await?;
-    store.delete(&again, 1).await?;
+    store.delete(StateDelete::new(deleted.clone(), 3)).await?;
+    store
+        .delete(StateDelete::new(never_live.clone(), 1))
+        .await?;
+    store.delete(StateDelete::new(again.clone(), 1)).await?;
     store.upsert(state(&again, 2)).await?;
     let expected = [(deleted.clone(), 3), (never_live, 1), (again.clone(), 2)];
     for change in expect_changes(store, of_tck(2), &expected).await? {
@@ -205,7 +209,7 @@ async fn give_no_change_of_what_was_deleted_for_good(
     let all = [&live, &removed, &again].map(|id| (id.clone(), 2));
     let given = expect_changes(store, of_tck(10), &all).await?;
     let offset = given.last().map(|change| change.offset.clone());
-    store.delete(&removed, 3).await?;
+    store.delete(StateDelete::new(removed.clone(), 3)).await?;
     store.hard_delete(&removed).await?;
     store.hard_delete(&again).await?;
     store_up_to(store, &again, 1).await?;

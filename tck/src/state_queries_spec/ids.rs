@@ -1,6 +1,6 @@
 //! Cases of the ids that a query returns.
 
-use actix_persistence_storage_api::{PersistenceId, PersistenceIdsQuery, StateStore};
+use actix_persistence_storage_api::{PersistenceId, PersistenceIdsQuery, StateDelete, StateStore};
 
 use crate::capability::Capability;
 use crate::case::{Case, case};
@@ -84,9 +84,11 @@ async fn give_deleted_ids_when_asked_only(subject: Subject<dyn StateStore>) -> C
     let store = subject.store();
     store_up_to(store, &live, 2).await?;
     store_up_to(store, &deleted, 2).await?;
-    store.delete(&deleted, 3).await?;
-    store.delete(&never_live, 1).await?;
-    store.delete(&again, 1).await?;
+    store.delete(StateDelete::new(deleted.clone(), 3)).await?;
+    store
+        .delete(StateDelete::new(never_live.clone(), 1))
+        .await?;
+    store.delete(StateDelete::new(again.clone(), 1)).await?;
     store.upsert(state(&again, 2)).await?;
     for limit in [1, 10] {
         let query = PersistenceIdsQuery::new(limit);
@@ -114,7 +116,9 @@ async fn give_no_id_that_has_no_trace(subject: Subject<dyn StateStore>) -> CaseR
     let store = subject.store();
     store.get(&read).await?;
     store_up_to(store, &removed, 2).await?;
-    store.delete(&removed_tombstone, 1).await?;
+    store
+        .delete(StateDelete::new(removed_tombstone.clone(), 1))
+        .await?;
     store_up_to(store, &again, 2).await?;
     for id in [&removed, &removed_tombstone, &again] {
         store.hard_delete(id).await?;

@@ -1,6 +1,6 @@
 //! The place at which a reader continues.
 
-use actix_persistence_storage_api::{StateOffset, StateStore};
+use actix_persistence_storage_api::{StateDelete, StateOffset, StateStore};
 
 use crate::capability::Capability;
 use crate::case::{Case, case};
@@ -62,7 +62,7 @@ async fn give_again_what_changed_again(subject: Subject<dyn StateStore>) -> Case
     reader.read_until(store, &first[4]).await?;
     let after = reader.query.after;
     store.upsert(state(&tck_id(3), 2)).await?;
-    store.delete(&tck_id(0), 2).await?;
+    store.delete(StateDelete::new(tck_id(0), 2)).await?;
     store.upsert(state(&tck_id(3), 3)).await?;
     let again = [(tck_id(0), 2), (tck_id(3), 3)];
     expect_changes(store, of_tck(1).after(after), &again).await?;

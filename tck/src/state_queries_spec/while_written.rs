@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{PersistenceId, Revision, StateStore};
+use actix_persistence_storage_api::{PersistenceId, Revision, StateDelete, StateStore};
 use tokio::task::yield_now;
 
 use crate::capability::Capability;
@@ -98,7 +98,7 @@ async fn write(
     for revision in 1..=last {
         for (place, id) in ids.iter().enumerate() {
             if (revision + place as u64).is_multiple_of(4) {
-                store.delete(id, revision).await?;
+                store.delete(StateDelete::new(id.clone(), revision)).await?;
             } else {
                 store.upsert(state(id, revision)).await?;
             }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use actix_persistence_memory::{MemoryStateStore, MemoryStorage};
 use actix_persistence_storage_api::{
-    CurrentState, PersistenceId, PersistenceIdsQuery, Revision, StateCapabilities,
-    StateChangesPage, StateChangesQuery, StateQueries, StateStore, StateUpdate, StateWrite,
+    CurrentState, PersistenceId, PersistenceIdsQuery, StateCapabilities, StateChangesPage,
+    StateChangesQuery, StateDelete, StateQueries, StateStore, StateUpdate, StateWrite,
     StorageError,
 };
 use actix_persistence_tck::{BoxError, Fixture, Kit, cases};
@@ -40,10 +40,9 @@ pub(crate) trait StateDefect: Clone + Default + Send + Sync + 'static {
     async fn delete(
         &self,
         inner: &MemoryStateStore,
-        id: &PersistenceId,
-        revision: Revision,
+        delete: StateDelete,
     ) -> Result<(), StorageError> {
-        inner.delete(id, revision).await
+        inner.delete(delete).await
     }
 
     async fn write_group(
@@ -90,7 +89,8 @@ pub(crate) async fn force(
 ) -> Result<(), StorageError> {
     inner.hard_delete(&update.persistence_id).await?;
     for revision in 1..update.revision {
-        inner.delete(&update.persistence_id, revision).await?;
+        let delete = StateDelete::new(update.persistence_id.clone(), revision);
+        inner.delete(delete).await?;
     }
     inner.upsert(update).await
 }
@@ -153,8 +153,8 @@ impl<D: StateDefect> StateStore for BrokenStateStore<D> {
         self.defect.upsert(&self.inner, update).await
     }
 
-    async fn delete(&self, id: &PersistenceId, revision: Revision) -> Result<(), StorageError> {
-        self.defect.delete(&self.inner, id, revision).await
+    async fn delete(&self, delete: StateDelete) -> Result<(), StorageError> {
+        self.defect.delete(&self.inner, delete).await
     }
 
     async fn write_group(

@@ -46,7 +46,7 @@ macro_rules! defect {
             ) -> Result<(), StorageError> $body
         }
     };
-    ($(#[$doc:meta])* $name:ident, delete($inner:ident, $id:ident, $revision:ident) $body:block) => {
+    ($(#[$doc:meta])* $name:ident, delete($inner:ident, $delete:ident) $body:block) => {
         $(#[$doc])*
         #[derive(Clone, Default)]
         pub(crate) struct $name;
@@ -56,8 +56,7 @@ macro_rules! defect {
             async fn delete(
                 &self,
                 $inner: &MemoryStateStore,
-                $id: &PersistenceId,
-                $revision: Revision,
+                $delete: StateDelete,
             ) -> Result<(), StorageError> $body
         }
     };

@@ -26,7 +26,7 @@ async fn whoever_takes_an_id_over_wins_and_the_other_is_told_who() {
     let PersistError::Conflict(error) = lost else {
         panic!("{lost:?} is no conflict");
     };
-    let conflict = error.conflict().unwrap();
+    let conflict = error.sequence_conflict().unwrap();
     assert_ne!(conflict.refused.writer, conflict.stored.writer);
     assert_eq!(conflict.stored.sequence_nr, 2);
     assert_eq!(second.send(Count(20)).await.unwrap().unwrap(), 31);

@@ -1,7 +1,7 @@
 //! Deleting states: the same on every database.
 
 use actix_persistence_cleanup::{Numbers, Task};
-use actix_persistence_storage_api::CurrentState;
+use actix_persistence_storage_api::{CurrentState, StateDelete};
 
 use crate::world::{World, fresh_id};
 
@@ -27,7 +27,7 @@ pub(crate) async fn a_state_is_removed_and_its_revisions_start_again(world: &Wor
     world.state(&tombstone, 1).await;
     world
         .state_store
-        .delete(tombstone.clone(), 2)
+        .delete(StateDelete::new(tombstone.clone(), 2))
         .await
         .unwrap();
     for id in [state, tombstone] {

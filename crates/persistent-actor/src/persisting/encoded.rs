@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{ChangeEvent, Payload, PersistenceId, Revision, StateUpdate};
+use actix_persistence_storage_api::{
+    ChangeEvent, Payload, PersistenceId, Revision, StateDelete, StateUpdate, StateWrite,
+};
 
 /// The encoded form of one call; numbers are given when it is sent.
 pub(crate) enum Encoded {
@@ -17,16 +19,6 @@ pub(crate) enum Encoded {
     },
     /// The delete of a state.
     Delete { event: Option<ChangeEvent> },
-}
-
-/// A request to a state store.
-pub(crate) enum StateChange {
-    /// Stores a state in place of the one before.
-    Upsert(StateUpdate),
-    /// Stores a tombstone in place of the state.
-    Delete(PersistenceId, Revision),
-    /// Stores a tombstone, and an event of the delete in a journal.
-    DeleteWithEvent(PersistenceId, Revision, ChangeEvent),
 }
 
 impl Encoded {
@@ -55,7 +47,7 @@ impl Encoded {
     }
 
     /// The change of a state that this is; `None` for events.
-    pub(crate) fn as_change(&self, id: &PersistenceId, revision: Revision) -> Option<StateChange> {
+    pub(crate) fn as_change(&self, id: &PersistenceId, revision: Revision) -> Option<StateWrite> {
         match self {
             Encoded::Events(_) => None,
             Encoded::State {
@@ -66,12 +58,13 @@ impl Encoded {
                 let update = StateUpdate::new(id.clone(), revision, payload.clone());
                 let mut update = update.with_tags(tags.iter().cloned());
                 update.change_event.clone_from(event);
-                Some(StateChange::Upsert(update))
+                Some(update.into())
             }
-            Encoded::Delete { event } => Some(match event {
-                None => StateChange::Delete(id.clone(), revision),
-                Some(event) => StateChange::DeleteWithEvent(id.clone(), revision, event.clone()),
-            }),
+            Encoded::Delete { event } => {
+                let mut delete = StateDelete::new(id.clone(), revision);
+                delete.change_event.clone_from(event);
+                Some(delete.into())
+            }
         }
     }
 }

@@ -6,14 +6,13 @@ use std::task::{Context, Poll, ready};
 use actix_persistence_journal_actor::WriteReply;
 use actix_persistence_state_actor::StateHandle;
 use actix_persistence_storage_api::{
-    Effect, Operation, PersistenceId, StorageError, StorageErrorKind, WriteOutcome,
+    Effect, Operation, PersistenceId, StateWrite, StorageError, StorageErrorKind, WriteOutcome,
 };
 use actix_persistence_store_actor::Reply;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use tokio::time::{Instant, Sleep};
 
-use crate::persisting::encoded::StateChange;
 use crate::stores::patience::{self, in_time};
 
 /// The write under way: never more than one.
@@ -39,20 +38,11 @@ impl InFlight {
     }
 
     /// Sends a change of a state.
-    pub(crate) fn change(store: &StateHandle, change: StateChange) -> Self {
-        let (operation, id, reply) = match change {
-            StateChange::Upsert(update) => {
-                let id = update.persistence_id.clone();
-                (Operation::UpsertState, id, store.upsert(update))
-            }
-            StateChange::Delete(id, revision) => {
-                let reply = store.delete(id.clone(), revision);
-                (Operation::DeleteState, id, reply)
-            }
-            StateChange::DeleteWithEvent(id, revision, event) => {
-                let reply = store.delete_with_event(id.clone(), revision, event);
-                (Operation::DeleteState, id, reply)
-            }
+    pub(crate) fn change(store: &StateHandle, change: StateWrite) -> Self {
+        let (operation, id) = (change.operation(), change.persistence_id().clone());
+        let reply = match change {
+            StateWrite::Upsert(update) => store.upsert(update),
+            StateWrite::Delete(delete) => store.delete(delete),
         };
         let limit = patience::for_change(store);
         InFlight::Change(in_time(operation, id, limit, reply).boxed_local())

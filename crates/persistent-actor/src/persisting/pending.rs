@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::{
     AtomicWrite, EventRecord, Fence, Operation, Payload, PersistenceId, Revision, SequenceNr,
-    StorageError, StorageErrorKind, Timestamp, WriteOutcome, WriterId,
+    StateWrite, StorageError, StorageErrorKind, Timestamp, WriteOutcome, WriterId,
 };
 
 use crate::persisting::attached::{Attached, AttachedRef};
-use crate::persisting::encoded::{Encoded, StateChange};
+use crate::persisting::encoded::Encoded;
 use crate::persisting::persisted_events::PersistedEvents;
 use crate::replying::cause::CauseRef;
 use crate::{EncodeError, PersistError, PersistentActor, RejectionCause};
@@ -224,7 +224,7 @@ impl<A: PersistentActor> PendingQueue<A> {
         &mut self,
         persistence_id: &PersistenceId,
         next: Revision,
-    ) -> Option<StateChange> {
+    ) -> Option<StateWrite> {
         if self.failure.is_some() {
             return None;
         }

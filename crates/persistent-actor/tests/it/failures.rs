@@ -88,7 +88,7 @@ fn the_loser_of_a_conflict_recovers_with_the_events_of_the_winner() {
         assert_eq!(second.send(Add(10)).await.unwrap().unwrap(), 11);
         let lost = first.send(Add(2)).await.unwrap().unwrap_err();
         assert!(
-            matches!(&lost, PersistError::Conflict(error) if error.conflict().is_some()),
+            matches!(&lost, PersistError::Conflict(error) if error.sequence_conflict().is_some()),
             "{lost:?}"
         );
         assert_eq!(first.send(Get).await.unwrap(), 11);

@@ -1,7 +1,9 @@
 //! Streams of changes that end.
 
 use actix_persistence_query::{Changed, QueryError, QuerySettings};
-use actix_persistence_storage_api::{Payload, StateStore, StateUpdate, StorageErrorKind};
+use actix_persistence_storage_api::{
+    Payload, StateDelete, StateStore, StateUpdate, StorageErrorKind,
+};
 use futures_util::{StreamExt, TryStreamExt};
 
 use crate::fixture::{Fixture, ends_with_error, id, seen, take, title, update};
@@ -16,7 +18,11 @@ fn every_state_comes_once_with_deletes_and_the_stream_ends() {
                     fixture.post(&id(number), revision).await;
                 }
             }
-            fixture.handle.delete(id(0), 2).await.unwrap();
+            fixture
+                .handle
+                .delete(StateDelete::new(id(0), 2))
+                .await
+                .unwrap();
             let changes: Vec<_> = fixture.all_changes().try_collect().await.unwrap();
             let found: Vec<_> = changes.iter().map(seen).collect();
             assert_eq!(found, [(id(1), 3), (id(2), 2), (id(0), 2)]);

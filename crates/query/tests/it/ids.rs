@@ -3,7 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use actix_persistence_query::QuerySettings;
-use actix_persistence_storage_api::{PersistenceId, PersistenceIdsQuery, StorageErrorKind};
+use actix_persistence_storage_api::{
+    PersistenceId, PersistenceIdsQuery, StateDelete, StorageErrorKind,
+};
 use futures_util::{StreamExt, TryStreamExt};
 
 use crate::fixture::{Fixture, id};
@@ -18,7 +20,11 @@ fn all_ids_come_page_by_page_in_the_order_of_their_bytes() {
             for id in ids.iter().rev().chain([&other]) {
                 fixture.post(id, 1).await;
             }
-            fixture.handle.delete(id(3), 2).await.unwrap();
+            fixture
+                .handle
+                .delete(StateDelete::new(id(3), 2))
+                .await
+                .unwrap();
             let live: Vec<_> = ids
                 .iter()
                 .filter(|found| **found != id(3))

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix_persistence_query::QuerySettings;
-use actix_persistence_storage_api::StateStore;
+use actix_persistence_storage_api::{StateDelete, StateStore};
 use futures_util::{FutureExt, StreamExt};
 
 use crate::fixture::{Fixture, id, seen, take, update};
@@ -21,7 +21,11 @@ fn a_write_of_this_process_is_seen_at_once() {
             fixture.post(&id(0), revision).await;
             assert_eq!(take(&mut stream, 1).await, [(id(0), revision)]);
         }
-        fixture.handle.delete(id(0), 21).await.unwrap();
+        fixture
+            .handle
+            .delete(StateDelete::new(id(0), 21))
+            .await
+            .unwrap();
         assert_eq!(take(&mut stream, 1).await, [(id(0), 21)]);
     });
 }

@@ -28,7 +28,7 @@ pub async fn the_first_of_two_writers_is_fenced_and_both_are_named(place: &dyn T
     let error = failure(&outcomes[0]);
     assert_eq!(error.kind(), StorageErrorKind::SequenceConflict);
     assert!(error.is_not_stored());
-    let conflict = error.conflict().unwrap();
+    let conflict = error.sequence_conflict().unwrap();
     assert_eq!(
         (conflict.refused.writer, conflict.refused.epoch),
         (first, before)

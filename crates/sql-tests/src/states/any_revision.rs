@@ -1,6 +1,6 @@
 //! Stores that tools use which bring states from elsewhere.
 
-use actix_persistence_storage_api::{Revision, StorageErrorKind};
+use actix_persistence_storage_api::{Revision, StateDelete, StorageErrorKind};
 
 use crate::Tables;
 
@@ -21,7 +21,7 @@ pub async fn without_assert_single_writer_any_revision_replaces_any(tables: &dyn
         assert_eq!(payload, state("a", revision).payload);
     }
     for revision in [7, 12] {
-        let deleted = tool.delete(&id("a"), revision).await;
+        let deleted = tool.delete(StateDelete::new(id("a"), revision)).await;
         deleted.expect("it can be deleted at any revision");
         assert_eq!(revision_of(&*tool, "a").await, revision);
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    ChangeEvent, Journal, PageLimit, Payload, PurgeProgress, ReplayPage, ReplayRange, StorageError,
-    StorageErrorKind, WriterId,
+    ChangeEvent, Journal, PageLimit, Payload, PurgeProgress, ReplayPage, ReplayRange, StateDelete,
+    StorageError, StorageErrorKind, WriterId,
 };
 use actix_persistence_tck::TakeOverOne;
 
@@ -39,7 +39,8 @@ pub async fn changes_leave_their_events(tables: &dyn Tables) {
     }
     let late = state("a", 3).with_change_event(event("late"));
     assert_conflict(states.upsert(late).await, 2, 3);
-    let deleted = states.delete_with_event(&id("a"), 4, event("gone")).await;
+    let delete = StateDelete::new(id("a"), 4).with_change_event(event("gone"));
+    let deleted = states.delete(delete).await;
     deleted.expect("the state can be deleted");
 
     let found = events_of(&*journal, "a").await;

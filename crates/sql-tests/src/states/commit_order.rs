@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::{
     ChangeHandler, ExtensionError, PersistenceId, Revision, Session, StateChange,
-    StateChangesQuery, StateExtensions, StateStore, StorageErrorKind,
+    StateChangesQuery, StateDelete, StateExtensions, StateStore, StorageErrorKind,
 };
 use async_trait::async_trait;
 use futures_util::future::join_all;
@@ -118,7 +118,7 @@ async fn write(store: Arc<dyn StateStore>, writer: usize) {
 async fn write_one(store: &dyn StateStore, name: &str, revision: Revision) {
     loop {
         let result = if revision.is_multiple_of(5) && revision < REVISIONS {
-            store.delete(&id(name), revision).await
+            store.delete(StateDelete::new(id(name), revision)).await
         } else {
             store.upsert(state(name, revision)).await
         };

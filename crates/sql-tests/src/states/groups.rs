@@ -2,8 +2,8 @@
 
 use actix_persistence_state_actor::{StateHandle, StateSettings};
 use actix_persistence_storage_api::{
-    ChangeEvent, PageLimit, Payload, ReplayRange, StateExtensions, StateWrite, StorageError,
-    StorageErrorKind, WriterId,
+    ChangeEvent, PageLimit, Payload, ReplayRange, StateDelete, StateExtensions, StateWrite,
+    StorageError, StorageErrorKind, WriterId,
 };
 use actix_persistence_store_actor::StoreThread;
 use actix_persistence_tck::TakeOverOne;
@@ -175,14 +175,10 @@ pub async fn changes_of_a_group_leave_their_events(tables: &dyn Tables) {
     let first = names.iter().map(|name| told(name, 1).into()).collect();
     let outcomes = states.write_group(first).await;
     assert!(outcomes.expect("a first group").iter().all(Result::is_ok));
-    let deleted = StateWrite::Delete {
-        persistence_id: id("1"),
-        revision: 2,
-        change_event: Some(event("gone")),
-    };
+    let deleted = StateDelete::new(id("1"), 2).with_change_event(event("gone"));
     let group = vec![
         told("0", 2).into(),
-        deleted,
+        deleted.into(),
         told("2", 5).into(),
         state("0", 3).into(),
         told("0", 4).into(),

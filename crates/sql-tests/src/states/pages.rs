@@ -2,7 +2,7 @@
 
 use actix_persistence_storage_api::{
     FindStates, FoundState, Payload, PersistenceId, StateChangesPage, StateChangesQuery,
-    StateOffset, StateStore, StateUpdate, StorageError, StorageErrorKind,
+    StateDelete, StateOffset, StateStore, StateUpdate, StorageError, StorageErrorKind,
 };
 
 use crate::Tables;
@@ -28,7 +28,7 @@ pub async fn pages_of_large_states_are_bounded_in_bytes(tables: &dyn Tables) {
         store(&*states, large).await;
     }
     states
-        .delete(&id("gone"), 1)
+        .delete(StateDelete::new(id("gone"), 1))
         .await
         .expect("it can be deleted");
 
@@ -40,12 +40,8 @@ pub async fn pages_of_large_states_are_bounded_in_bytes(tables: &dyn Tables) {
             .expect("they can be found");
         let Some(last) = page.last() else { break };
         query = query.after(last.persistence_id.clone());
-        let of_page = page.iter().map(|found| found.current.state.as_ref());
-        found.push(
-            of_page
-                .map(|state| state.map_or(0, |state| state.payload.len()))
-                .collect::<Vec<_>>(),
-        );
+        let of_page = page.iter().map(|found| found.state.payload.len());
+        found.push(of_page.collect::<Vec<_>>());
     }
     assert_eq!(
         found,

@@ -1,6 +1,8 @@
 //! States that are too large, or no JSON where JSON is asked for.
 
-use actix_persistence_storage_api::{Payload, StateExtensions, StateUpdate, StorageErrorKind};
+use actix_persistence_storage_api::{
+    Payload, StateDelete, StateExtensions, StateUpdate, StorageErrorKind,
+};
 
 use super::{id, store};
 use crate::steps::assert_error;
@@ -51,7 +53,10 @@ pub async fn a_column_of_json_keeps_json_as_it_was_written_and_refuses_the_rest(
     let error = states.upsert(of_text(2, "{")).await;
     let error = error.expect_err("it is no JSON");
     assert_error(&error, StorageErrorKind::Unsupported, "'payload-column");
-    states.delete(&id("a"), 2).await.expect("it can be deleted");
+    states
+        .delete(StateDelete::new(id("a"), 2))
+        .await
+        .expect("it can be deleted");
     store(&*states, of_text(3, "null")).await;
 
     let bytes = tables.plugin().state_store(&tables.section(), &none);

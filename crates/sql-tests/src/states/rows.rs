@@ -1,7 +1,8 @@
 //! The contents of the tables, and the rows that they refuse.
 
 use actix_persistence_storage_api::{
-    CurrentState, Payload, PersistenceId, StateExtensions, StateUpdate, StorageErrorKind, Timestamp,
+    CurrentState, Payload, PersistenceId, StateDelete, StateExtensions, StateUpdate,
+    StorageErrorKind, Timestamp,
 };
 
 use crate::Tables;
@@ -35,8 +36,14 @@ pub async fn rows_say_which_slice_and_type_they_belong_to(tables: &dyn Tables) {
 pub async fn a_tombstone_keeps_its_revision_and_nothing_else(tables: &dyn Tables) {
     let states = tables.open().await;
     store(&*states, state("a", 1).with_tags(["red", "blue"])).await;
-    states.delete(&id("a"), 2).await.expect("it can be deleted");
-    states.delete(&id("b"), 1).await.expect("it can be deleted");
+    states
+        .delete(StateDelete::new(id("a"), 2))
+        .await
+        .expect("it can be deleted");
+    states
+        .delete(StateDelete::new(id("b"), 1))
+        .await
+        .expect("it can be deleted");
     let left = "SELECT COUNT(*) FROM durable_state WHERE payload IS NULL AND manifest = '' AND serializer_id = 0";
     assert_eq!(tables.number(left).await, 2);
     store(&*states, state("a", 3)).await;
@@ -78,7 +85,7 @@ pub async fn the_tables_refuse_what_cannot_be_read_back(tables: &dyn Tables) {
     let states = tables.open().await;
     store(&*states, state("live", 1)).await;
     states
-        .delete(&id("gone"), 1)
+        .delete(StateDelete::new(id("gone"), 1))
         .await
         .expect("it can be deleted");
     for sql in [
@@ -148,7 +155,7 @@ pub async fn a_lost_column_is_an_error_and_no_state(tables: &dyn Tables) {
         .await;
     let read = states.get(&id("a")).await.map(drop);
     let written = states.upsert(state("a", 2)).await;
-    let deleted = states.delete(&id("a"), 2).await;
+    let deleted = states.delete(StateDelete::new(id("a"), 2)).await;
     for result in [read, written, deleted] {
         let error = result.expect_err("a column is gone");
         assert_eq!(error.kind(), StorageErrorKind::SchemaMismatch, "{error:?}");

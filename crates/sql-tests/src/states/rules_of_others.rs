@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use actix_persistence_storage_api::{StorageError, StorageErrorKind};
+use actix_persistence_storage_api::{StateDelete, StorageError, StorageErrorKind};
 
 use crate::Tables;
 
@@ -26,7 +26,7 @@ pub async fn a_rule_of_an_added_column_is_no_conflict(tables: &dyn Tables) {
     }
     store(&*states, state("first", 1)).await;
     assert_refused(states.upsert(state("second", 1)).await);
-    assert_refused(states.delete(&id("second"), 1).await);
+    assert_refused(states.delete(StateDelete::new(id("second"), 1)).await);
     assert_eq!(revision_of(&*states, "second").await, 0);
     // Breaks the rule, too; but there is a state, which comes first.
     assert_conflict(states.upsert(state("first", 1)).await, 0, 1);

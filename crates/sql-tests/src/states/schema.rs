@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::{
     AdditionalColumn, ChangedState, ColumnValue, ExtensionError, SqlValue, StateChange,
-    StateChangesQuery, StateExtensions, StateOffset, StateStore, StorageError, StorageErrorKind,
+    StateChangesQuery, StateDelete, StateExtensions, StateOffset, StateStore, StorageError,
+    StorageErrorKind,
 };
 
 use crate::Tables;
@@ -114,7 +115,7 @@ pub async fn a_table_that_was_dropped_is_a_mismatch(tables: &dyn Tables) {
     tables.run("DROP TABLE durable_state").await;
     mismatch(states.get(&id("a")).await.map(drop));
     mismatch(states.upsert(state("a", 2)).await);
-    mismatch(states.delete(&id("a"), 2).await);
+    mismatch(states.delete(StateDelete::new(id("a"), 2)).await);
 }
 
 /// States do not vanish when their entity type gets a table of its own: the start fails until they are moved there, as the
@@ -128,7 +129,7 @@ pub async fn a_table_of_its_own_does_not_hide_what_is_stored(tables: &dyn Tables
         store(&*states, state("kept", revision)).await;
     }
     states
-        .delete(&id("gone"), 1)
+        .delete(StateDelete::new(id("gone"), 1))
         .await
         .expect("it can be deleted");
     // Neighbours in the order of ids, which are not of the type.

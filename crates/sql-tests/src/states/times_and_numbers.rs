@@ -1,6 +1,6 @@
 //! Timestamps and numbers only go forward.
 
-use actix_persistence_storage_api::Timestamp;
+use actix_persistence_storage_api::{StateDelete, Timestamp};
 
 use crate::Tables;
 
@@ -21,7 +21,10 @@ pub async fn no_timestamp_goes_back_with_the_clock(tables: &dyn Tables) {
     store(&*states, state("a", 2)).await;
     let after = |micros| Timestamp::from_micros(first + DAY + micros);
     assert_eq!(timestamp_of(&*states, "a").await, after(1));
-    states.delete(&id("a"), 3).await.expect("it can be deleted");
+    states
+        .delete(StateDelete::new(id("a"), 3))
+        .await
+        .expect("it can be deleted");
     let stored = tables.number("SELECT timestamp FROM durable_state").await;
     assert_eq!(Timestamp::from_micros(stored), after(2));
     let elsewhere = tables.open().await;
@@ -45,7 +48,10 @@ pub async fn no_number_of_a_change_is_used_again(tables: &dyn Tables) {
     for round in 0..3 {
         for revision in 1..=3 {
             if revision == 3 {
-                states.delete(&id("a"), 3).await.expect("it can be deleted");
+                states
+                    .delete(StateDelete::new(id("a"), 3))
+                    .await
+                    .expect("it can be deleted");
             } else {
                 store(&*states, state("a", revision)).await;
             }

@@ -122,7 +122,7 @@ fn a_conflict_names_both_writers_and_where_they_stand() {
     let [WriteOutcome::Failed(error)] = &outcomes[..] else {
         panic!("{outcomes:?}");
     };
-    let conflict = error.conflict().unwrap();
+    let conflict = error.sequence_conflict().unwrap();
     assert_eq!(
         (conflict.refused.epoch, conflict.refused.sequence_nr),
         (1, 5)

@@ -43,7 +43,7 @@ pub(super) async fn read_changes<D: Dialect>(
             after.advance(sequence, position);
             let change = to_change::<D>(row, id, &after)?;
             // The last row is the only one that may not fit.
-            if !room.takes(&change.current) {
+            if !room.takes(change.current.state.as_ref()) {
                 break;
             }
             offset = after;

@@ -78,7 +78,7 @@ async fn read_page<D: Dialect>(
     let mut page = Vec::with_capacity(rows.len());
     for row in &rows {
         let found = to_found::<D>(row)?;
-        if !room.takes(&found.current) {
+        if !room.takes(Some(&found.state)) {
             break;
         }
         page.push(found);
@@ -172,5 +172,9 @@ fn to_found<D: Dialect>(row: &RowOf<D>) -> Result<FoundState, SqlError> {
         .map_err(|error| SqlError::corrupt(format!("a persistence id is invalid: {error}")))?;
     let current =
         to_current::<D>(row, 1, &id).map_err(|error| error.about(format_args!("{id:?}")))?;
-    Ok(FoundState::new(id, current))
+    let Some(state) = current.state else {
+        let message = format!("the deleted state of {id:?} was found");
+        return Err(SqlError::corrupt(message));
+    };
+    Ok(FoundState::new(id, current.revision, state))
 }

@@ -146,11 +146,10 @@ impl<D: Dialect> SqlStateStore<D> {
                 let event = update.change_event;
                 (update.persistence_id, update.revision, content, event)
             }
-            StateWrite::Delete {
-                persistence_id,
-                revision,
-                change_event,
-            } => (persistence_id, revision, Content::tombstone(), change_event),
+            StateWrite::Delete(delete) => {
+                let (content, event) = (Content::tombstone(), delete.change_event);
+                (delete.persistence_id, delete.revision, content, event)
+            }
         };
         if let Some(event) = &event {
             self.check_event(operation, &id, event)?;
@@ -224,7 +223,7 @@ impl<D: Dialect> SqlStateStore<D> {
             && found != expected
         {
             let conflict = RevisionConflict { expected, found };
-            return StorageError::of_revisions(operation, id, conflict);
+            return StorageError::from_revision_conflict(operation, id, conflict);
         }
         let message = format!("no revision is above {}", i64::MAX);
         refused(StorageErrorKind::Unsupported, operation, id, message)
@@ -264,7 +263,9 @@ fn outcome(
         Written::Stored => Ok(()),
         Written::Conflict { found } => {
             let conflict = RevisionConflict { expected, found };
-            Err(StorageError::of_revisions(operation, id, conflict))
+            Err(StorageError::from_revision_conflict(
+                operation, id, conflict,
+            ))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The number of states that fit into a page.
 
-use actix_persistence_storage_api::CurrentState;
+use actix_persistence_storage_api::StateRecord;
 
 /// The bytes of payloads in a page.
 #[derive(Debug)]
@@ -24,11 +24,8 @@ impl Room {
     ///
     /// A statement leaves out only what comes after a state that is not taken here: so a reader that got everything
     /// that it found knows that there is no more.
-    pub(super) fn takes(&mut self, current: &CurrentState) -> bool {
-        let size = current
-            .state
-            .as_ref()
-            .map_or(0, |state| state.payload.len());
+    pub(super) fn takes(&mut self, state: Option<&StateRecord>) -> bool {
+        let size = state.map_or(0, |state| state.payload.len());
         let used = self.used.saturating_add(size);
         if !self.is_empty && used > self.limit {
             return false;

@@ -4,8 +4,8 @@ use actix_persistence_sql_tests::OneOfEach;
 use actix_persistence_sqlite::SqliteJournal;
 use actix_persistence_storage_api::{
     AtomicWrite, EventRecord, Journal, PageLimit, Payload, ReplayRange, SnapshotCriteria,
-    SnapshotMetadata, SnapshotStore, StateStore, StateUpdate, StorageError, StorageErrorKind,
-    Timestamp, WriterId,
+    SnapshotMetadata, SnapshotStore, StateDelete, StateStore, StateUpdate, StorageError,
+    StorageErrorKind, Timestamp, WriterId,
 };
 use actix_persistence_tck::TakeOverOne;
 use sqlx::{AssertSqlSafe, Connection, Row, SqliteConnection};
@@ -263,7 +263,7 @@ async fn every_flipped_bit_of_a_state_is_found_or_harmless() {
         "payload",
     ];
     flip_every_bit(&mut damaged, &columns, read).await;
-    store.delete(&id("a"), 2).await.unwrap();
+    store.delete(StateDelete::new(id("a"), 2)).await.unwrap();
     flip_every_bit(&mut damaged, &["revision", "deleted", "checksum"], read).await;
 }
 

@@ -17,6 +17,6 @@ async fn an_event_from_another_tool_is_seen_by_the_fence() {
     place.run(place.event_of_another_tool("Test|a", 1)).await;
     let write = write(&id, epoch, writer, 1..=1);
     let outcomes = journal.write_messages(vec![write]).await.unwrap();
-    let conflict = *failure(&outcomes[0]).conflict().unwrap();
+    let conflict = *failure(&outcomes[0]).sequence_conflict().unwrap();
     assert_eq!(conflict.stored.sequence_nr, 1);
 }

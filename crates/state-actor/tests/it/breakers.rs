@@ -1,7 +1,7 @@
 //! The store keeps failing, or those who ask it do.
 
 use actix_persistence_storage_api::{
-    Operation, RevisionConflict, StorageError, StorageErrorKind as Kind,
+    Operation, RevisionConflict, StateDelete, StorageError, StorageErrorKind as Kind,
 };
 
 use crate::fixture::{Fixture, id, now, on_paused_clock, seconds};
@@ -25,7 +25,9 @@ fn after_ten_failed_writes_all_fail_at_once_until_a_trial_works() {
         }
         for refusal in [
             now(fixture.upsert("b", 1)).await.unwrap_err(),
-            now(fixture.handle.delete(id("b"), 1)).await.unwrap_err(),
+            now(fixture.handle.delete(StateDelete::new(id("b"), 1)))
+                .await
+                .unwrap_err(),
             now(fixture.handle.hard_delete(id("b"))).await.unwrap_err(),
         ] {
             assert!(refusal.is_not_stored());
@@ -94,7 +96,7 @@ fn what_the_store_refuses_with_reason_does_not_open_the_breaker() {
             found: 4,
         };
         let refusals = [
-            StorageError::of_revisions(operation, id("a"), conflict),
+            StorageError::from_revision_conflict(operation, id("a"), conflict),
             StorageError::invalid_revision(operation, id("a")),
             StorageError::new(Kind::TooLarge, operation).not_stored(),
             StorageError::new(Kind::Extension, operation).not_stored(),

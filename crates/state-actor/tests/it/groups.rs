@@ -1,7 +1,8 @@
 //! Changes that share a call of the store.
 
 use actix_persistence_storage_api::{
-    Effect, Operation, Payload, RevisionConflict, StateUpdate, StorageError, StorageErrorKind,
+    Effect, Operation, Payload, RevisionConflict, StateDelete, StateUpdate, StorageError,
+    StorageErrorKind,
 };
 
 use crate::fixture::{Changed, Fixture, id, now, on_paused_clock, seconds, settings};
@@ -25,7 +26,7 @@ fn changes_that_arrive_during_a_call_share_the_next_one() {
     on_paused_clock(async {
         let mut fixture = Fixture::in_groups(settings()).await;
         let (first, called, replies) = behind_a_call(&mut fixture, &["c", "a"]).await;
-        let deleted = fixture.handle.delete(id("b"), 7);
+        let deleted = fixture.handle.delete(StateDelete::new(id("b"), 7));
         let stored = fixture.handle.stored().get();
         called.makes_all();
         assert!(now(first).await.is_ok());
@@ -104,7 +105,7 @@ fn a_change_that_loses_does_not_fail_its_neighbours() {
             expected: 0,
             found: 5,
         };
-        let lost = StorageError::of_revisions(Operation::UpsertState, id("b"), conflict);
+        let lost = StorageError::from_revision_conflict(Operation::UpsertState, id("b"), conflict);
         let stored = fixture.handle.stored().get();
         called.gives_outcomes(vec![Ok(()), Err(lost), Ok(())]);
         let mut outcomes = Vec::new();
@@ -170,7 +171,7 @@ fn a_group_whose_answer_is_lost_is_unknown_and_not_repeated() {
         for panics in [true, false] {
             let mut fixture = Fixture::in_groups(settings()).await;
             let (_first, called, replies) = behind_a_call(&mut fixture, &["a", "b"]).await;
-            let deleted = fixture.handle.delete(id("c"), 2);
+            let deleted = fixture.handle.delete(StateDelete::new(id("c"), 2));
             called.makes_all();
             let group = [("a", 1), ("b", 1), ("c", 2)];
             let called = fixture.calls.expect_group(&group).await;

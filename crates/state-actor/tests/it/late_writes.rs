@@ -1,6 +1,6 @@
 //! A write over its time may still be stored, so nothing of its id overtakes it.
 
-use actix_persistence_storage_api::{Effect, Operation, StorageErrorKind};
+use actix_persistence_storage_api::{Effect, Operation, StateDelete, StorageErrorKind};
 use tokio::time::Instant;
 
 use crate::fixture::{Fixture, id, now, on_paused_clock, seconds};
@@ -34,7 +34,7 @@ fn the_recovery_after_a_write_over_its_time_sees_what_became_of_it() {
 fn deletes_over_their_time_are_waited_for_too() {
     on_paused_clock(async {
         let mut fixture = Fixture::ready().await;
-        let delete = fixture.handle.delete(id("a"), 1);
+        let delete = fixture.handle.delete(StateDelete::new(id("a"), 1));
         let late_delete = fixture.calls.next().await;
         assert_eq!(delete.await.unwrap_err().effect(), Some(Effect::Unknown));
         let removal = fixture.handle.hard_delete(id("a"));

@@ -1,6 +1,6 @@
 //! The requests that wait for others.
 
-use actix_persistence_storage_api::Operation;
+use actix_persistence_storage_api::{Operation, StateDelete};
 
 use crate::fixture::{Fixture, id, now, on_paused_clock, settings};
 
@@ -10,7 +10,7 @@ fn requests_of_one_id_are_served_strictly_in_order() {
         let mut fixture = Fixture::ready().await;
         let first = fixture.upsert("a", 1);
         let second = fixture.upsert("a", 2);
-        let deleted = fixture.handle.delete(id("a"), 3);
+        let deleted = fixture.handle.delete(StateDelete::new(id("a"), 3));
         let read = fixture.get("a");
         let removed = fixture.handle.hard_delete(id("a"));
         let again = fixture.upsert("a", 1);

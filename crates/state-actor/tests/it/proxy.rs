@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use actix_persistence_state_actor::StateStoreProxy;
 use actix_persistence_storage_api::{
-    ChangeEvent, Operation, Payload, RevisionConflict, StateCapabilities, StateStore, StorageError,
-    WriterId,
+    ChangeEvent, Operation, Payload, RevisionConflict, StateCapabilities, StateDelete, StateStore,
+    StorageError, WriterId,
 };
 
 use crate::fixture::{Fixture, id, on_paused_clock, settings, update};
@@ -29,20 +29,23 @@ fn every_method_reaches_the_store() {
             let call = calls.expect(Operation::HardDeleteState, "a", 0).await;
             call.gives(1);
             let call = calls.expect(Operation::DeleteState, "a", 7).await;
-            let error = StorageError::of_revisions(Operation::DeleteState, id("a"), conflict);
+            let error =
+                StorageError::from_revision_conflict(Operation::DeleteState, id("a"), conflict);
             call.fails(error);
         };
         let ask = async {
             proxy.initialize().await.unwrap();
             proxy.upsert(update("a", 1)).await.unwrap();
             assert_eq!(proxy.get(&id("a")).await.unwrap().revision, 1);
-            proxy.delete(&id("a"), 2).await.unwrap();
+            proxy.delete(StateDelete::new(id("a"), 2)).await.unwrap();
             let event = ChangeEvent::new(Payload::new(0, "", "event"), WriterId::NIL);
-            let (a, revision) = (id("a"), 3);
-            let deleted = proxy.delete_with_event(&a, revision, event);
-            deleted.await.unwrap();
+            let delete = StateDelete::new(id("a"), 3).with_change_event(event);
+            proxy.delete(delete).await.unwrap();
             assert!(proxy.hard_delete(&id("a")).await.unwrap());
-            let error = proxy.delete(&id("a"), 7).await.unwrap_err();
+            let error = proxy
+                .delete(StateDelete::new(id("a"), 7))
+                .await
+                .unwrap_err();
             assert_eq!(error.revision_conflict(), Some(&conflict));
         };
         tokio::join!(serve, ask);

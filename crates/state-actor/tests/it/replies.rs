@@ -1,7 +1,7 @@
 //! There is always exactly one reply.
 
 use actix_persistence_storage_api::{
-    Effect, InvalidPersistenceId, Payload, PersistenceId, StateUpdate, StorageError,
+    Effect, InvalidPersistenceId, Payload, PersistenceId, StateDelete, StateUpdate, StorageError,
     StorageErrorKind,
 };
 use tokio::time::Instant;
@@ -20,7 +20,7 @@ fn every_kind_of_request_survives_a_panic() {
         fixture.calls.next().await.panics();
         let failure = now(write).await.unwrap_err();
         assert_eq!(failure.effect(), Some(Effect::Unknown));
-        let delete = fixture.handle.delete(id("a"), 1);
+        let delete = fixture.handle.delete(StateDelete::new(id("a"), 1));
         fixture.calls.next().await.panics();
         let failure = now(delete).await.unwrap_err();
         assert_eq!(failure.effect(), Some(Effect::Unknown));
@@ -119,7 +119,7 @@ fn every_kind_of_request_with_an_invalid_id_is_refused() {
         let update = StateUpdate::new(invalid.clone(), 1, Payload::new(0, "", "state"));
         let write = now(handle.upsert(update)).await;
         check(write.unwrap_err(), Some(Effect::NotStored));
-        let delete = now(handle.delete(invalid.clone(), 1)).await;
+        let delete = now(handle.delete(StateDelete::new(invalid.clone(), 1))).await;
         check(delete.unwrap_err(), Some(Effect::NotStored));
         let removal = now(handle.hard_delete(invalid)).await;
         check(removal.unwrap_err(), Some(Effect::NotStored));

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use actix_persistence_memory::MemoryStateStore;
 use actix_persistence_storage_api::{
-    CurrentState, Operation, PersistenceId, Revision, StateCapabilities, StateStore, StateUpdate,
-    StateWrite, StorageError, StorageErrorKind,
+    CurrentState, Operation, PersistenceId, Revision, StateCapabilities, StateDelete, StateStore,
+    StateUpdate, StateWrite, StorageError, StorageErrorKind,
 };
 use actix_persistence_testkit::{
     Held, HeldCall, Intercepted, Rule, StateAnswer, StateCall, StateStores, StoreCall,
@@ -66,7 +66,7 @@ impl Calls {
             name: ids.first().map(|id| id.entity_id().to_owned()),
             revision: match held.call() {
                 StateCall::Upsert { update } => update.revision,
-                StateCall::Delete { revision, .. } => *revision,
+                StateCall::Delete { delete } => delete.revision,
                 _ => 0,
             },
             changes: match held.call() {
@@ -135,12 +135,8 @@ impl StateStore for Alone {
         self.0.upsert(update).await
     }
 
-    async fn delete(
-        &self,
-        persistence_id: &PersistenceId,
-        revision: Revision,
-    ) -> Result<(), StorageError> {
-        self.0.delete(persistence_id, revision).await
+    async fn delete(&self, delete: StateDelete) -> Result<(), StorageError> {
+        self.0.delete(delete).await
     }
 
     async fn hard_delete(&self, persistence_id: &PersistenceId) -> Result<bool, StorageError> {
@@ -198,7 +194,7 @@ fn name_and_revision(change: &StateWrite) -> (String, Revision) {
     let name = change.persistence_id().entity_id().to_owned();
     match change {
         StateWrite::Upsert(update) => (name, update.revision),
-        StateWrite::Delete { revision, .. } => (name, *revision),
+        StateWrite::Delete(delete) => (name, delete.revision),
     }
 }
 

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::{CurrentState, ExtensionError, PersistenceId, Session, Sql, SqlValue, StorageError};
+use crate::{
+    ExtensionError, PersistenceId, Revision, Session, Sql, SqlValue, StateRecord, StorageError,
+};
 
 /// The access by SQL to the states of a store and the columns beside them; a [`StateStore`](crate::StateStore) returns
 /// it as its [`sql`](crate::StateStore::sql).
@@ -139,16 +141,19 @@ impl FindStates {
 pub struct FoundState {
     /// The persistence id of the state.
     pub persistence_id: PersistenceId,
-    /// The state; never a tombstone.
-    pub current: CurrentState,
+    /// The revision of the state.
+    pub revision: Revision,
+    /// The state.
+    pub state: StateRecord,
 }
 
 impl FoundState {
-    /// Makes a state of this id.
-    pub fn new(persistence_id: PersistenceId, current: CurrentState) -> Self {
+    /// Makes a found state from its parts.
+    pub fn new(persistence_id: PersistenceId, revision: Revision, state: StateRecord) -> Self {
         Self {
             persistence_id,
-            current,
+            revision,
+            state,
         }
     }
 }

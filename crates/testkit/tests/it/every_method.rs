@@ -7,7 +7,7 @@ use actix_persistence_sqlite::{SqliteOptions, SqliteStateStore};
 use actix_persistence_storage_api::{
     ChangeEvent, EventDeletion, FindStates, Journal, JournalCapabilities, PageLimit, Payload,
     PersistenceIdsQuery, PurgeProgress, ReplayRange, SequenceNr, SessionWork, SnapshotCriteria,
-    SnapshotMetadata, SnapshotStore, StateChangesQuery, StateStore, StorageErrorKind,
+    SnapshotMetadata, SnapshotStore, StateChangesQuery, StateDelete, StateStore, StorageErrorKind,
     TakeOverRequest, Timestamp, WriterId,
 };
 use actix_persistence_testkit::{
@@ -121,9 +121,11 @@ async fn every_method_of_a_state_store_reaches_it() {
     store.initialize().await.unwrap();
     store.upsert(update("a", 1)).await.unwrap();
     assert_eq!(store.get(&a).await.unwrap().revision, 1);
-    store.delete(&a, 2).await.unwrap();
+    let deleted = StateDelete::new(a.clone(), 2);
+    store.delete(deleted.clone()).await.unwrap();
     let event = ChangeEvent::new(Payload::new(1, "event", "x"), WriterId::NIL);
-    let refused = store.delete_with_event(&a, 3, event.clone()).await;
+    let with_event = StateDelete::new(a.clone(), 3).with_change_event(event);
+    let refused = store.delete(with_event.clone()).await;
     assert_eq!(refused.unwrap_err().kind(), StorageErrorKind::Unsupported);
     assert!(store.hard_delete(&a).await.unwrap());
     let queries = store.queries().unwrap();
@@ -135,11 +137,6 @@ async fn every_method_of_a_state_store_reaches_it() {
     queries.changes(changes.clone()).await.unwrap();
     store.ping().await.unwrap();
     store.close().await;
-    let deleted = |revision, event| StateCall::Delete {
-        persistence_id: id("a"),
-        revision,
-        event,
-    };
     let expected = [
         StateCall::Initialize,
         StateCall::Upsert {
@@ -148,8 +145,8 @@ async fn every_method_of_a_state_store_reaches_it() {
         StateCall::Get {
             persistence_id: id("a"),
         },
-        deleted(2, None),
-        deleted(3, Some(event)),
+        StateCall::Delete { delete: deleted },
+        StateCall::Delete { delete: with_event },
         StateCall::HardDelete {
             persistence_id: id("a"),
         },

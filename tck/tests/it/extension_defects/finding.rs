@@ -61,12 +61,12 @@ defect! {
 }
 
 defect! {
-    /// Gives the revision and no state.
-    FindsNoStates,
+    /// Returns empty states.
+    FindsEmptyStates,
     find(inner, query) {
         let mut page = inner.sql().find(query).await?;
         for state in &mut page {
-            state.current.state = None;
+            state.state.payload.bytes = Default::default();
         }
         Ok(page)
     }

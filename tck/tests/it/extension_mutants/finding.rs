@@ -37,8 +37,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         &["find_states_page_by_page"],
     ),
     Mutant::new(
-        "FindsNoStates",
-        kit::<FindsNoStates>,
+        "FindsEmptyStates",
+        kit::<FindsEmptyStates>,
         &["D-FIND-1"],
         &["find_states_by_a_column"],
     ),

@@ -193,7 +193,7 @@ defect! {
             let WriteOutcome::Failed(error) = &*outcome else {
                 continue;
             };
-            let stored = error.conflict().unwrap().stored;
+            let stored = error.sequence_conflict().unwrap().stored;
             if expected == Some((stored.epoch, stored.sequence_nr)) {
                 *outcome = WriteOutcome::Stored;
             }
@@ -290,14 +290,14 @@ impl JournalDefect for ForgetsWhoTookOver {
         let mut outcomes = inner.write_messages(writes).await?;
         for (outcome, id) in outcomes.iter_mut().zip(ids) {
             if let WriteOutcome::Failed(error) = &*outcome {
-                let conflict = *error.conflict().unwrap();
+                let conflict = *error.sequence_conflict().unwrap();
                 let (writer, _) = self.take_overs.last(&id);
                 let stored = WriterPosition {
                     writer,
                     ..conflict.stored
                 };
                 let conflict = SequenceConflict { stored, ..conflict };
-                *outcome = WriteOutcome::Failed(StorageError::sequence_conflict(id, conflict));
+                *outcome = WriteOutcome::Failed(StorageError::from_sequence_conflict(id, conflict));
             }
         }
         Ok(outcomes)
@@ -409,7 +409,7 @@ impl JournalDefect for DeletesForWhoTookOver {
             epoch,
             sequence_nr,
         };
-        Err(StorageError::deletion_conflict(
+        Err(StorageError::from_deletion_conflict(
             id.clone(),
             deletion,
             stored,

@@ -64,14 +64,14 @@ defect! {
         let mut outcomes = inner.write_messages(writes.clone()).await?;
         for (outcome, write) in outcomes.iter_mut().zip(&writes) {
             let WriteOutcome::Failed(error) = &*outcome else { continue };
-            let Some(conflict) = error.conflict().copied() else { continue };
+            let Some(conflict) = error.sequence_conflict().copied() else { continue };
             let id = write.persistence_id();
             let limit = PageLimit::events(usize::MAX);
             let stored = inner.replay_messages(id, ReplayRange::ALL, limit).await?;
             let Some(last) = stored.events.last() else { continue };
             let stored = WriterPosition { writer: last.writer, ..conflict.stored };
             let conflict = SequenceConflict { stored, ..conflict };
-            *outcome = WriteOutcome::Failed(StorageError::sequence_conflict(id.clone(), conflict));
+            *outcome = WriteOutcome::Failed(StorageError::from_sequence_conflict(id.clone(), conflict));
         }
         Ok(outcomes)
     }
@@ -237,7 +237,7 @@ impl JournalDefect for OverwritesDuplicates {
             let WriteOutcome::Failed(error) = &*outcome else {
                 continue;
             };
-            let conflict = error.conflict().unwrap();
+            let conflict = error.sequence_conflict().unwrap();
             let known = write.highest_sequence_nr() <= conflict.stored.sequence_nr;
             if known && write.fence().expected() == conflict.stored.epoch {
                 let id = write.persistence_id().clone();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::MemoryStateStore;
 use actix_persistence_storage_api::{
-    PersistenceId, Revision, StateStore, StateUpdate, StorageError,
+    PersistenceId, StateDelete, StateStore, StateUpdate, StorageError,
 };
 use async_trait::async_trait;
 
@@ -15,22 +15,24 @@ use crate::broken_state_store::{StateDefect, force};
 defect! {
     /// Leaves no tombstone.
     LeavesNoTombstone,
-    delete(inner, id, revision) {
-        inner.delete(id, revision).await?;
-        inner.hard_delete(id).await.map(drop)
+    delete(inner, delete) {
+        let id = delete.persistence_id.clone();
+        inner.delete(delete).await?;
+        inner.hard_delete(&id).await.map(drop)
     }
 }
 
 defect! {
     /// Deletes at any revision.
     DeletesAtAnyRevision,
-    delete(inner, id, revision) {
-        if !(1..100).contains(&revision) {
-            return inner.delete(id, revision).await;
+    delete(inner, delete) {
+        if !(1..100).contains(&delete.revision) {
+            return inner.delete(delete).await;
         }
-        inner.hard_delete(id).await?;
-        for revision in 1..=revision {
-            inner.delete(id, revision).await?;
+        inner.hard_delete(&delete.persistence_id).await?;
+        for revision in 1..=delete.revision {
+            let id = delete.persistence_id.clone();
+            inner.delete(StateDelete::new(id, revision)).await?;
         }
         Ok(())
     }
@@ -39,11 +41,12 @@ defect! {
 defect! {
     /// Keeps the state of what it deletes.
     KeepsTheStateOfATombstone,
-    delete(inner, id, revision) {
-        let state = inner.get(id).await?.state;
-        inner.delete(id, revision).await?;
+    delete(inner, delete) {
+        let (id, revision) = (delete.persistence_id.clone(), delete.revision);
+        let state = inner.get(&id).await?.state;
+        inner.delete(delete).await?;
         if let Some(state) = state {
-            let update = StateUpdate::new(id.clone(), revision, state.payload);
+            let update = StateUpdate::new(id, revision, state.payload);
             force(inner, update).await?;
         }
         Ok(())
@@ -53,12 +56,12 @@ defect! {
 defect! {
     /// Succeeds, and does nothing, for what is deleted already.
     DeletesOnceOnly,
-    delete(inner, id, revision) {
-        let found = inner.get(id).await?;
-        if found.revision > 0 && found.state.is_none() && revision == found.revision + 1 {
+    delete(inner, delete) {
+        let found = inner.get(&delete.persistence_id).await?;
+        if found.revision > 0 && found.state.is_none() && delete.revision == found.revision + 1 {
             return Ok(());
         }
-        inner.delete(id, revision).await
+        inner.delete(delete).await
     }
 }
 
@@ -103,7 +106,7 @@ defect! {
     hard_delete(inner, id) {
         let found = inner.get(id).await?.revision;
         if found > 0 {
-            inner.delete(id, found + 1).await?;
+            inner.delete(StateDelete::new(id.clone(), found + 1)).await?;
         }
         Ok(found > 0)
     }
@@ -162,13 +165,13 @@ impl StateDefect for LeavesTagsBehind {
     async fn delete(
         &self,
         inner: &MemoryStateStore,
-        id: &PersistenceId,
-        revision: Revision,
+        delete: StateDelete,
     ) -> Result<(), StorageError> {
-        let state = inner.get(id).await?.state;
-        inner.delete(id, revision).await?;
+        let id = delete.persistence_id.clone();
+        let state = inner.get(&id).await?.state;
+        inner.delete(delete).await?;
         if let Some(state) = state {
-            self.tags.lock().unwrap().insert(id.clone(), state.tags);
+            self.tags.lock().unwrap().insert(id, state.tags);
         }
         Ok(())
     }

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::MemoryStateStore;
 use actix_persistence_storage_api::{
-    CurrentState, MAX_TEXT_BYTES, Operation, Payload, PersistenceId, Revision, StateCapabilities,
-    StateStore, StateUpdate, StorageError, StorageErrorKind, Timestamp,
+    CurrentState, MAX_TEXT_BYTES, Operation, Payload, PersistenceId, StateCapabilities,
+    StateDelete, StateStore, StateUpdate, StorageError, StorageErrorKind, Timestamp,
 };
 use async_trait::async_trait;
 use tokio::task::yield_now;
@@ -34,6 +34,16 @@ defect! {
         let mut update = update;
         update.change_event = None;
         inner.upsert(update).await
+    }
+}
+
+defect! {
+    /// Stores a tombstone, and drops the event that comes with it.
+    ForgetsEventsOfDeletes,
+    delete(inner, delete) {
+        let mut delete = delete;
+        delete.change_event = None;
+        inner.delete(delete).await
     }
 }
 
@@ -154,10 +164,10 @@ impl StateDefect for MergesIds {
     async fn delete(
         &self,
         inner: &MemoryStateStore,
-        id: &PersistenceId,
-        revision: Revision,
+        mut delete: StateDelete,
     ) -> Result<(), StorageError> {
-        inner.delete(&folded(id), revision).await
+        delete.persistence_id = folded(&delete.persistence_id);
+        inner.delete(delete).await
     }
 
     async fn hard_delete(

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::{MemoryStateStore, MemoryStorage};
 use actix_persistence_storage_api::{
-    CurrentState, Operation, PersistenceId, Revision, StateStore, StateUpdate, StorageError,
+    CurrentState, Operation, PersistenceId, StateDelete, StateStore, StateUpdate, StorageError,
     StorageErrorKind,
 };
 use async_trait::async_trait;
@@ -46,10 +46,9 @@ impl StateDefect for KeepsNothing {
     async fn delete(
         &self,
         _inner: &MemoryStateStore,
-        id: &PersistenceId,
-        revision: Revision,
+        delete: StateDelete,
     ) -> Result<(), StorageError> {
-        self.own.state_store().delete(id, revision).await
+        self.own.state_store().delete(delete).await
     }
 
     async fn hard_delete(
@@ -82,11 +81,11 @@ impl StateDefect for ForgetsTombstones {
     async fn delete(
         &self,
         inner: &MemoryStateStore,
-        id: &PersistenceId,
-        revision: Revision,
+        delete: StateDelete,
     ) -> Result<(), StorageError> {
-        self.deleted.lock().unwrap().push(id.clone());
-        inner.delete(id, revision).await
+        let id = delete.persistence_id.clone();
+        self.deleted.lock().unwrap().push(id);
+        inner.delete(delete).await
     }
 }
 

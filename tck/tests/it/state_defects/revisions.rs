@@ -2,7 +2,7 @@
 
 use actix_persistence_memory::MemoryStateStore;
 use actix_persistence_storage_api::{
-    CurrentState, Operation, PersistenceId, Revision, RevisionConflict, StateStore, StateUpdate,
+    CurrentState, Operation, PersistenceId, RevisionConflict, StateDelete, StateStore, StateUpdate,
     StorageError, StorageErrorKind,
 };
 use async_trait::async_trait;
@@ -54,7 +54,7 @@ defect! {
         inner.upsert(update).await.map_err(|error| match error.revision_conflict() {
             Some(conflict) => {
                 let conflict = RevisionConflict { found: 0, ..*conflict };
-                StorageError::of_revisions(Operation::UpsertState, id, conflict)
+                StorageError::from_revision_conflict(Operation::UpsertState, id, conflict)
             }
             None => error,
         })
@@ -73,11 +73,11 @@ defect! {
 defect! {
     /// Takes revision 0 for a hard delete.
     DeletesHardAtRevision0,
-    delete(inner, id, revision) {
-        if revision == 0 {
-            return inner.hard_delete(id).await.map(drop);
+    delete(inner, delete) {
+        if delete.revision == 0 {
+            return inner.hard_delete(&delete.persistence_id).await.map(drop);
         }
-        inner.delete(id, revision).await
+        inner.delete(delete).await
     }
 }
 
@@ -112,7 +112,7 @@ defect! {
     get(inner, id) {
         let found = inner.get(id).await?;
         if found.revision == 0 {
-            inner.delete(id, 1).await?;
+            inner.delete(StateDelete::new(id.clone(), 1)).await?;
         }
         Ok(found)
     }

@@ -26,6 +26,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
         &["refuse_changes_with_events_unless_declared"],
     ),
     Mutant::new(
+        "ForgetsEventsOfDeletes",
+        kit::<ForgetsEventsOfDeletes>,
+        &["D-EVENT-1"],
+        &["refuse_changes_with_events_unless_declared"],
+    ),
+    Mutant::new(
         "CutsLargeStates",
         kit::<CutsLargeStates>,
         &["D-UPSERT-5"],

@@ -95,7 +95,7 @@ impl Hook<StateStores> for ScriptedStates {
         let unavailable = Fault::new(StorageErrorKind::Unavailable);
         let revision = match &call {
             StateCall::Upsert { update } => update.revision,
-            StateCall::Delete { revision, .. } => *revision,
+            StateCall::Delete { delete } => delete.revision,
             // It is not back before all reads have failed that are to.
             StateCall::Ping if *self.reads_to_fail.lock().unwrap() > 0 => {
                 return Err(unavailable.of(&call));

@@ -49,19 +49,10 @@ impl Hook<StateStores> for WithChangeEvents {
                 let rejected = update.tags.iter().any(|tag| **tag == *REJECTED);
                 (StateCall::Upsert { update }, rejected)
             }
-            StateCall::Delete {
-                persistence_id,
-                revision,
-                ..
-            } => {
-                let event = None;
-                let delete = StateCall::Delete {
-                    persistence_id,
-                    revision,
-                    event,
-                };
+            StateCall::Delete { mut delete } => {
+                delete.change_event = None;
                 let rejected = self.rejects_next_delete.swap(false, Ordering::Relaxed);
-                (delete, rejected)
+                (StateCall::Delete { delete }, rejected)
             }
             other => (other, false),
         };

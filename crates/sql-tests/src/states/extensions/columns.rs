@@ -1,6 +1,6 @@
 //! Columns whose rules an application chose.
 
-use actix_persistence_storage_api::{ColumnValue, SqlValue};
+use actix_persistence_storage_api::{ColumnValue, SqlValue, StateDelete};
 
 use super::NextValue;
 use crate::Tables;
@@ -25,14 +25,14 @@ pub async fn a_column_that_needs_a_value_gets_it(tables: &dyn Tables) {
     for empty in [ColumnValue::Keep, ColumnValue::Set(SqlValue::Null)] {
         owner.set(empty);
         assert_refused(states.upsert(state("a", 1)).await);
-        assert_refused(states.delete(&id("a"), 1).await);
+        assert_refused(states.delete(StateDelete::new(id("a"), 1)).await);
         assert_eq!(revision_of(&*states, "a").await, 0);
     }
     owner.set("ada");
     store(&*states, state("a", 1)).await;
     owner.set(ColumnValue::Set(SqlValue::Null));
     assert_refused(states.upsert(state("a", 2)).await);
-    assert_refused(states.delete(&id("a"), 2).await);
+    assert_refused(states.delete(StateDelete::new(id("a"), 2)).await);
     assert_eq!(revision_of(&*states, "a").await, 1);
     owner.set(ColumnValue::Keep);
     store(&*states, state("a", 2)).await;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    ChangeHandler, ExtensionError, Session, StateChange, StateExtensions, StateStore, StorageError,
-    StorageErrorKind,
+    ChangeHandler, ExtensionError, Session, StateChange, StateDelete, StateExtensions, StateStore,
+    StorageError, StorageErrorKind,
 };
 use async_trait::async_trait;
 
@@ -105,7 +105,10 @@ pub async fn a_state_that_its_handler_changes_is_not_acknowledged(tables: &dyn T
     store(&*plain, state("a", 1)).await;
     for statements in CHANGES_OF_TOMBSTONES {
         let states = open(tables, statements).await;
-        assert_refused(statements, states.delete(&id("a"), 2).await);
+        assert_refused(
+            statements,
+            states.delete(StateDelete::new(id("a"), 2)).await,
+        );
         let current = plain.get(&id("a")).await.expect("the state can be read");
         assert!(
             current.revision == 1 && current.state.is_some(),
@@ -140,7 +143,7 @@ pub async fn a_row_that_its_handler_writes_as_it_was_is_stored(tables: &dyn Tabl
     ];
     let states = open(tables, same).await;
     store(&*states, state("a", 1).with_tags(["red", "gr:een", "red"])).await;
-    let deleted = states.delete(&id("a"), 2).await;
+    let deleted = states.delete(StateDelete::new(id("a"), 2)).await;
     deleted.expect("the tombstone is the one that was stored");
     store(&*states, state("a", 3)).await;
     assert_eq!(revision_of(&*states, "a").await, 3);

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use actix_persistence_storage_api::{
-    SessionWork, Sql, SqlValue, StateExtensions, StorageErrorKind,
+    SessionWork, Sql, SqlValue, StateDelete, StateExtensions, StorageErrorKind,
 };
 
 use super::NextValue;
@@ -65,7 +65,7 @@ pub async fn what_rules_refuse_is_told_as_that(
     for _ in 0..2 {
         for result in [
             plain.upsert(state("triggered", 3)).await,
-            plain.delete(&id("triggered"), 3).await,
+            plain.delete(StateDelete::new(id("triggered"), 3)).await,
         ] {
             let error = result.expect_err("the trigger refuses it");
             assert_eq!(error.kind(), StorageErrorKind::Constraint, "{error:?}");

@@ -14,10 +14,10 @@ use actix_persistence_memory::{
 };
 use actix_persistence_storage_api::{
     AtomicWrite, CurrentState, EventDeletion, Journal, JournalCapabilities, Operation, PageLimit,
-    Payload, PersistenceId, PurgeProgress, ReplayPage, ReplayRange, Revision, SequenceNr,
+    Payload, PersistenceId, PurgeProgress, ReplayPage, ReplayRange, SequenceNr,
     SnapshotCapabilities, SnapshotCriteria, SnapshotMetadata, SnapshotRecord, SnapshotStore,
-    StateCapabilities, StateQueries, StateStore, StateUpdate, StateWrite, StorageError,
-    StorageErrorKind, StreamHead, TakeOverRequest, TakenOver, WriteOutcome,
+    StateCapabilities, StateDelete, StateQueries, StateStore, StateUpdate, StateWrite,
+    StorageError, StorageErrorKind, StreamHead, TakeOverRequest, TakenOver, WriteOutcome,
 };
 use async_trait::async_trait;
 use tokio::time::Instant;
@@ -329,9 +329,9 @@ impl StateStore for SimStores {
         self.write(Operation::UpsertState, id, work).await
     }
 
-    async fn delete(&self, id: &PersistenceId, revision: Revision) -> Result<(), StorageError> {
-        let (inner, of) = (Arc::clone(&self.inner), id.clone());
-        let work = async move { inner.states.delete(&of, revision).await };
+    async fn delete(&self, delete: StateDelete) -> Result<(), StorageError> {
+        let (inner, id) = (Arc::clone(&self.inner), delete.persistence_id.clone());
+        let work = async move { inner.states.delete(delete).await };
         self.write(Operation::DeleteState, id, work).await
     }
 
