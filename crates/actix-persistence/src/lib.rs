@@ -38,7 +38,7 @@ pub use actix_persistence_persistent_actor::{
     ManyEvents, NoEvent, NoSnapshot, OnConflict, OneEvent, Persist, PersistError, PersistFuture,
     PersistentActor, PersistentContext, PublishedEvent, Recovery, RecoveryError, RecoveryReplies,
     Reply, ReplyTo, Retention, Serializer, Snapshot, SnapshotOffer, StartError, State,
-    StoreResponse, StoredState, Subscription, TakeOver, UnfinishedActor, UnfinishedWork,
+    StoreResponse, StoredState, Subscription, Tagged, TakeOver, UnfinishedActor, UnfinishedWork,
 };
 pub use actix_persistence_storage_api as storage_api;
 pub use actix_persistence_storage_api::{

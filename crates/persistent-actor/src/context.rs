@@ -3,10 +3,13 @@
 mod durable_state;
 mod store_requests;
 pub(crate) mod store_responses;
+mod tagged;
 pub(crate) mod tasks;
 mod turns;
 mod unhandled;
 mod writing;
+
+pub use tagged::Tagged;
 
 use std::any::Any;
 use std::fmt;
@@ -34,6 +37,7 @@ use crate::context::tasks::Tasks;
 use crate::context::turns::{StreamStep, Turns, steps, ticks};
 use crate::driver::mailbox::OwnAddress;
 use crate::environment::Environment;
+use crate::persisting::beside::{Beside, each_once};
 use crate::persisting::encoded::Encoded;
 use crate::persisting::in_flight::InFlight;
 use crate::persisting::pending::{Kind, PendingQueue};
@@ -141,7 +145,7 @@ impl<A: PersistentActor> PersistentContext<A> {
     /// too large is rejected: [`on_persist_rejected`](PersistentActor::on_persist_rejected) is called at its turn, its
     /// reply fails, and the actor goes on.
     pub fn persist(&mut self, event: A::Event) -> Persist<A> {
-        self.push_events(Kind::Stashing, vec![event])
+        self.push_events(Kind::Stashing, vec![event], Vec::new())
     }
 
     /// Stores events together or not at all, then handles them one by one as [`persist`](Self::persist) does.
@@ -181,7 +185,7 @@ impl<A: PersistentActor> PersistentContext<A> {
                 "a durable state is persisted alone"
             )
         };
-        self.push_events(Kind::Stashing, events.into_iter().collect())
+        self.push_events(Kind::Stashing, events.into_iter().collect(), Vec::new())
     }
 
     /// Stores an event as [`persist`](Self::persist) does, but commands, timers and futures do not wait for it.
@@ -190,7 +194,7 @@ impl<A: PersistentActor> PersistentContext<A> {
     /// those of [`persist`](Self::persist) among them. For commands that do not depend on the decisions of those before
     /// them: many of them share a write.
     pub fn persist_async(&mut self, event: A::Event) -> Persist<A> {
-        self.push_events(Kind::Async, vec![event])
+        self.push_events(Kind::Async, vec![event], Vec::new())
     }
 
     /// Stores events as [`persist_all`](Self::persist_all) does, but nothing waits for it, as for
@@ -205,7 +209,7 @@ impl<A: PersistentActor> PersistentContext<A> {
                 "a durable state is persisted alone"
             )
         };
-        self.push_events(Kind::Async, events.into_iter().collect())
+        self.push_events(Kind::Async, events.into_iter().collect(), Vec::new())
     }
 
     /// Runs `handler` when everything persisted before it is handled, and lets commands wait until then.
@@ -217,7 +221,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         &mut self,
         handler: impl FnOnce(&mut A, &mut PersistentContext<A>) + 'static,
     ) -> Persist<A, NoEvent> {
-        self.push_events::<NoEvent>(Kind::Stashing, Vec::new())
+        self.push_events::<NoEvent>(Kind::Stashing, Vec::new(), Vec::new())
             .on_complete(handler)
     }
 
@@ -227,13 +231,23 @@ impl<A: PersistentActor> PersistentContext<A> {
         &mut self,
         handler: impl FnOnce(&mut A, &mut PersistentContext<A>) + 'static,
     ) -> Persist<A, NoEvent> {
-        self.push_events::<NoEvent>(Kind::Async, Vec::new())
+        self.push_events::<NoEvent>(Kind::Async, Vec::new(), Vec::new())
             .on_complete(handler)
     }
 
-    fn push_events<N: 'static>(&mut self, kind: Kind, events: Vec<A::Event>) -> Persist<A, N> {
-        let encoded = self.encode(&events);
-        self.push(kind, events.into(), encoded)
+    /// Adds a call that stores events, each with these tags.
+    fn push_events<N: 'static>(
+        &mut self,
+        kind: Kind,
+        events: Vec<A::Event>,
+        tags: Vec<Arc<str>>,
+    ) -> Persist<A, N> {
+        let keeps_tags = self.check_tags(!tags.is_empty());
+        let encoded = keeps_tags
+            .map_err(RejectionCause::from)
+            .and_then(|()| self.encode(&events));
+        let beside = Beside::tagged(events.len(), tags);
+        self.push(kind, events.into(), encoded, beside)
     }
 
     fn push<N: 'static>(
@@ -241,12 +255,21 @@ impl<A: PersistentActor> PersistentContext<A> {
         kind: Kind,
         events: PersistedEvents<A::Event>,
         encoded: Result<Encoded, RejectionCause>,
+        beside: Beside,
     ) -> Persist<A, N> {
         let cause = self.cause();
         let attached = self
             .pending
-            .push(kind, events, encoded, CauseRef::clone(&cause));
+            .push(kind, events, encoded, beside, CauseRef::clone(&cause));
         Persist::new(attached, cause)
+    }
+
+    /// Asks the actor for the tags of the events that it has persisted since the last time: to be called in the turn
+    /// that has, before another event is applied.
+    pub(crate) fn tag_events(&mut self, actor: &A) {
+        let (stores, id) = (&self.environment.stores, &self.persistence_id);
+        self.pending
+            .tag(|event| actor.tags(event), || stores.check_tags(id));
     }
 
     /// Returns the channel of the command that caused what runs now, as Akka's `sender()`: the command itself, a
@@ -300,7 +323,9 @@ impl<A: PersistentActor> PersistentContext<A> {
         let encode = |event| serializer.encode(event, &self.event_manifest, limit);
         match (A::STORED_AS.hooks(), events) {
             (Some(hooks), [state]) => {
-                let tags = self.tags((hooks.tags)(state))?;
+                let tags = (hooks.tags)(state);
+                self.check_tags(!tags.is_empty())?;
+                let tags = each_once(tags.into_iter().map(Into::into));
                 let payload = encode(state)?;
                 let event = None;
                 Ok(Encoded::State {
@@ -339,19 +364,12 @@ impl<A: PersistentActor> PersistentContext<A> {
         Ok(())
     }
 
-    /// Returns the tags of a state, each once, unless its store keeps none.
-    fn tags(&self, tags: Vec<String>) -> Result<Vec<Arc<str>>, StorageError> {
-        if !tags.is_empty() && !self.environment.stores.has_tags() {
-            let error = StorageError::new(StorageErrorKind::Unsupported, Operation::UpsertState)
-                .not_stored()
-                .with_persistence_id(self.persistence_id.clone())
-                .with_message("this state store keeps no tags");
-            return Err(error);
+    /// Fails if there are tags and the store keeps none.
+    fn check_tags(&self, any: bool) -> Result<(), StorageError> {
+        if !any {
+            return Ok(());
         }
-        let mut tags: Vec<Arc<str>> = tags.into_iter().map(Into::into).collect();
-        tags.sort_unstable();
-        tags.dedup();
-        Ok(tags)
+        self.environment.stores.check_tags(&self.persistence_id)
     }
 
     /// Returns the persistence id of the actor.

@@ -20,7 +20,7 @@ mod error;
 mod serializer;
 
 pub use actor::{DurableState, Event, EventMeta, PersistentActor, State};
-pub use context::PersistentContext;
+pub use context::{PersistentContext, Tagged};
 pub use persisting::{ManyEvents, NoEvent, OneEvent, Persist, PersistFuture};
 pub use publishing::{
     DeadLetter, DeadLetterCause, DeadLetters, Lagged, PublishedEvent, PublishedEvents, Subscription,

@@ -1,6 +1,7 @@
 //! A persist call from its making until its handlers have run: its contents, its place in the queue, its write.
 
 pub(crate) mod attached;
+pub(crate) mod beside;
 pub(crate) mod encoded;
 pub(crate) mod in_flight;
 pub(crate) mod pending;

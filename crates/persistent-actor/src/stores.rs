@@ -9,7 +9,7 @@ use std::fmt;
 use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_snapshot_actor::SnapshotHandle;
 use actix_persistence_state_actor::StateHandle;
-use actix_persistence_storage_api::{Operation, StorageError, StorageErrorKind};
+use actix_persistence_storage_api::{Operation, PersistenceId, StorageError, StorageErrorKind};
 use actix_persistence_store_actor::StoreHealth;
 
 pub use plugin_ids::PluginIds;
@@ -107,12 +107,18 @@ impl Stores {
         }
     }
 
-    /// Returns whether the tags of a state are kept.
-    pub(crate) fn has_tags(&self) -> bool {
-        match self {
-            Stores::Events { .. } => false,
-            Stores::State(store) => store.capabilities().tags,
+    /// Fails if the store keeps no tags.
+    pub(crate) fn check_tags(&self, id: &PersistenceId) -> Result<(), StorageError> {
+        let (keeps_tags, message) = match self {
+            Stores::Events { journal, .. } => {
+                (journal.capabilities().tags, "this journal keeps no tags")
+            }
+            Stores::State(store) => (store.capabilities().tags, "this state store keeps no tags"),
+        };
+        if keeps_tags {
+            return Ok(());
         }
+        Err(unsupported(self.write_operation(), message).with_persistence_id(id.clone()))
     }
 
     pub(crate) fn has_change_events(&self) -> bool {

@@ -54,6 +54,17 @@ pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
         self.on_event(event);
     }
 
+    /// Returns the tags by which queries find this event. Their order has no meaning, and a repeated tag is stored once.
+    ///
+    /// Asked once per event, after the code that persisted it has returned: the state is the one on which the event was
+    /// decided, without it. [`tagged`](PersistentContext::tagged) adds tags at the call. An event with a tag that is
+    /// longer than [`MAX_TEXT_BYTES`](actix_persistence_storage_api::MAX_TEXT_BYTES) or holds NUL is rejected, as is
+    /// one with any tag where the journal keeps none.
+    fn tags(&self, event: &Self::Event) -> Vec<String> {
+        let _ = event;
+        Vec::new()
+    }
+
     /// Takes over the state of a snapshot, before any event is replayed.
     ///
     /// To be implemented by every actor that saves snapshots. Left out, a stored snapshot makes the recovery fail,

@@ -2,6 +2,7 @@
 
 use actix_persistence_storage_api::{ChangeEvent, Operation, Revision, StorageError};
 
+use crate::persisting::beside::Beside;
 use crate::persisting::encoded::Encoded;
 use crate::persisting::pending::Kind;
 use crate::persisting::persisted_events::PersistedEvents;
@@ -38,7 +39,7 @@ impl<A: DurableState> PersistentContext<A> {
             }
             Ok(encoded)
         });
-        self.push(Kind::Stashing, states.into(), encoded)
+        self.push(Kind::Stashing, states.into(), encoded, Beside::default())
     }
 
     /// Deletes the state as [`delete`](Self::delete) does, with an event as for
@@ -53,7 +54,8 @@ impl<A: DurableState> PersistentContext<A> {
     ) -> Persist<A, NoEvent> {
         let phase = self.check_phase();
         let encoded = phase.and_then(|()| event(self).map(|event| Encoded::Delete { event }));
-        self.push(Kind::Stashing, PersistedEvents::Delete, encoded)
+        let (nothing, beside) = (PersistedEvents::Delete, Beside::default());
+        self.push(Kind::Stashing, nothing, encoded, beside)
     }
 
     fn change_event<E: Event>(&self, event: &E) -> Result<ChangeEvent, RejectionCause> {

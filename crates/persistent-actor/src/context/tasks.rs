@@ -128,6 +128,7 @@ pub(crate) fn poll_spawned<A: PersistentActor>(
         if task.as_mut().poll(actor, ctx, cx).is_pending() {
             kept.push((handle, task));
         }
+        ctx.tag_events(actor);
         for cancelled in ctx.tasks.cancelled.iter_mut().flat_map(|all| all.drain(..)) {
             kept.retain(|(handle, _)| *handle != cancelled);
             unpolled.retain(|(handle, _)| *handle != cancelled);

@@ -75,6 +75,7 @@ where
                 return Poll::Ready(());
             };
             (self.turn)(item, actor, ctx);
+            ctx.tag_events(actor);
             ctx.cause = None;
             if ctx.waiting() {
                 // The context polls again when it does not any more.

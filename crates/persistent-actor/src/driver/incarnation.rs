@@ -528,7 +528,11 @@ impl<A: PersistentActor> Incarnation<A> {
         &mut self,
         code: impl FnOnce(&mut A, &mut PersistentContext<A>) -> R,
     ) -> Result<R, Failure> {
-        let result = caught(|| code(&mut self.actor, &mut self.ctx));
+        let result = caught(|| {
+            let result = code(&mut self.actor, &mut self.ctx);
+            self.ctx.tag_events(&self.actor);
+            result
+        });
         self.ctx.cause = None;
         result.map_err(|panic| self.panicked(panic))
     }

@@ -9,6 +9,7 @@ use actix_persistence_storage_api::{
 };
 
 use crate::persisting::attached::{Attached, AttachedRef};
+use crate::persisting::beside::Beside;
 use crate::persisting::encoded::Encoded;
 use crate::persisting::persisted_events::PersistedEvents;
 use crate::replying::cause::CauseRef;
@@ -28,9 +29,34 @@ struct Invocation<A: PersistentActor> {
     events: PersistedEvents<A::Event>,
     /// The encoded events; empty after their fate is settled.
     encoded: Encoded,
+    beside: Beside,
     attached: AttachedRef<A>,
     cause: CauseRef,
     state: State,
+}
+
+impl<A: PersistentActor> Invocation<A> {
+    /// Adds the tags of each event, unless `check` fails.
+    fn tag(
+        &mut self,
+        tags: impl Fn(&A::Event) -> Vec<String>,
+        check: impl Fn() -> Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        for (index, event) in self.events.iter().enumerate() {
+            let tags = tags(event);
+            if !tags.is_empty() {
+                check()?;
+                self.beside.tag(index, self.encoded.len(), tags);
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the fate of the call; what it was to store is needed no more.
+    fn settle(&mut self, fate: Fate) {
+        self.encoded = Encoded::NOTHING;
+        self.state = State::Settled(fate);
+    }
 }
 
 enum State {
@@ -104,6 +130,8 @@ pub(crate) struct PendingQueue<A: PersistentActor> {
     /// need not look there.
     sent_from: u64,
     unsent_from: u64,
+    /// The place from which on the actor was not asked for the tags of the events.
+    untagged_from: u64,
     /// The first failure of a write: nothing is sent after it.
     failure: Option<StorageError>,
 }
@@ -116,6 +144,7 @@ impl<A: PersistentActor> PendingQueue<A> {
             held_back_until: 0,
             sent_from: 0,
             unsent_from: 0,
+            untagged_from: 0,
             failure: None,
         }
     }
@@ -126,6 +155,7 @@ impl<A: PersistentActor> PendingQueue<A> {
         kind: Kind,
         events: PersistedEvents<A::Event>,
         encoded: Result<Encoded, RejectionCause>,
+        beside: Beside,
         cause: CauseRef,
     ) -> AttachedRef<A> {
         let attached = Attached::new();
@@ -147,6 +177,7 @@ impl<A: PersistentActor> PendingQueue<A> {
         self.invocations.push_back(Invocation {
             events,
             encoded,
+            beside,
             attached: AttachedRef::clone(&attached),
             cause,
             state,
@@ -155,6 +186,24 @@ impl<A: PersistentActor> PendingQueue<A> {
             self.held_back_until = self.left + self.invocations.len() as u64;
         }
         attached
+    }
+
+    /// Adds the tags of the events that were added since the last time; rejects the calls that have some, if `check`
+    /// fails.
+    pub(crate) fn tag(
+        &mut self,
+        tags: impl Fn(&A::Event) -> Vec<String>,
+        check: impl Fn() -> Result<(), StorageError>,
+    ) {
+        let from = self.index(self.untagged_from);
+        self.untagged_from = self.left + self.invocations.len() as u64;
+        for invocation in self.invocations.range_mut(from..) {
+            if matches!(invocation.state, State::Unsent)
+                && let Err(error) = invocation.tag(&tags, &check)
+            {
+                invocation.settle(Fate::Rejected(error.into()));
+            }
+        }
     }
 
     /// Returns whether commands, timers, streams and futures have to wait: as long as a stashing call is in the queue.
@@ -202,7 +251,11 @@ impl<A: PersistentActor> PendingQueue<A> {
             }
             let records: Vec<_> = (next..)
                 .zip(invocation.encoded.payloads())
-                .map(|(nr, payload)| EventRecord::new(nr, timestamp, writer, payload.clone()))
+                .enumerate()
+                .map(|(index, (nr, payload))| {
+                    EventRecord::new(nr, timestamp, writer, payload.clone())
+                        .with_tags(invocation.beside.tags(index).iter().cloned())
+                })
                 .collect();
             invocation.state = State::Sent {
                 first: next,
@@ -293,8 +346,7 @@ impl<A: PersistentActor> PendingQueue<A> {
                     Fate::Failed { error, first }
                 }
             };
-            invocation.encoded = Encoded::NOTHING;
-            invocation.state = State::Settled(fate);
+            invocation.settle(fate);
         }
         self.failure = self.failure.take().or(failure);
         highest
@@ -402,6 +454,7 @@ mod tests {
                 Kind::Async,
                 events,
                 Ok(Encoded::NOTHING),
+                Beside::default(),
                 CauseRef::default(),
             );
         }

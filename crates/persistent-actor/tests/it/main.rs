@@ -55,6 +55,7 @@ mod stalling_journal;
 mod stashing;
 mod stopping;
 mod streams;
+mod tags;
 mod taking_over;
 mod tally;
 mod timers;

@@ -8,16 +8,17 @@ const OF_EVENTS: &str = "crates/persistent-actor/tests/it/every_call/events.rs";
 const OF_STATES: &str = "crates/persistent-actor/tests/it/every_call/states.rs";
 
 /// The types whose methods are calls: the context, and what its methods return.
-const TYPES: [&str; 4] = [
+const TYPES: [&str; 5] = [
     "PersistentContext<A>",
     "Persist<A",
     "ReplyTo<M>",
     "NamedStash<A>",
+    "Tagged<'_, A>",
 ];
 /// The traits of actix that add calls to the context.
 const TRAITS: [&str; 2] = [" ActorContext for ", " AsyncContext<A> for "];
 /// The calls that do not compile for a state, or have nothing to be called with there.
-const NOT_OF_STATES: [&str; 8] = [
+const NOT_OF_STATES: [&str; 9] = [
     "persist_all",
     "persist_all_async",
     "for_each_event",
@@ -26,6 +27,7 @@ const NOT_OF_STATES: [&str; 8] = [
     "delete_snapshots",
     "delete_messages",
     "unhandled",
+    "tagged",
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {

@@ -58,6 +58,8 @@ impl<A: PersistentActor> Incarnation<A> {
                 for handler in &mut handlers {
                     handler(actor, event, ctx);
                 }
+                // Before the next event changes the state.
+                ctx.tag_events(actor);
             }
             if let Some(hooks) = Self::deletes(&events) {
                 ctx.last_sequence_nr = first;

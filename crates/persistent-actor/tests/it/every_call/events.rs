@@ -59,6 +59,14 @@ impl Visitor for OfEvents {
             persisting("persist_all_async", |_, ctx| {
                 ctx.persist_all_async([added(AWAITED)]).detach();
             }),
+            persisting("tagged", |_, ctx| {
+                ctx.tagged(["tag"]).persist(added(AWAITED)).detach();
+                ctx.tagged(["tag"]).persist_all([]).detach();
+                ctx.tagged(["tag"]).persist_all_async([]).detach();
+            }),
+            persisting("tagged persist_async", |_, ctx| {
+                ctx.tagged(["tag"]).persist_async(added(AWAITED)).detach();
+            }),
             call("save_snapshot", |_, ctx| ctx.save_snapshot(&Sum(0))),
             call("delete_snapshot", |_, ctx| ctx.delete_snapshot(1)),
             call("delete_snapshots", |_, ctx| {
