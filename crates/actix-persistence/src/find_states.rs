@@ -1,6 +1,6 @@
 //! Finding states by what stands beside them.
 
-use actix_persistence_persistent_actor::{DecodeError, State, UnknownStore, decode_state};
+use actix_persistence_persistent_actor::{DecodeError, Serializers, State, UnknownStore};
 use actix_persistence_storage_api::{
     FindStates, FoundState, Operation, PersistenceId, Revision, StorageError, StorageErrorKind,
 };
@@ -62,7 +62,11 @@ impl Persistence {
         query: FindStates,
     ) -> Result<Vec<Found<S>>, FindStatesError> {
         let found = self.find(plugin_id, query).await?;
-        found.into_iter().map(decoded).collect()
+        let serializers = &self.0.serializers;
+        found
+            .into_iter()
+            .map(|found| decoded(found, serializers))
+            .collect()
     }
 
     async fn find(
@@ -81,12 +85,15 @@ impl Persistence {
     }
 }
 
-fn decoded<S: State>(found: FoundState) -> Result<Found<S>, FindStatesError> {
+fn decoded<S: State>(
+    found: FoundState,
+    serializers: &Serializers,
+) -> Result<Found<S>, FindStatesError> {
     let (persistence_id, revision) = (found.persistence_id, found.current.revision);
     let decoded = found
         .current
         .state
-        .map(|record| decode_state(&record.payload));
+        .map(|record| serializers.decode_state(&persistence_id, revision, &record.payload));
     match decoded {
         Some(Ok(state)) => Ok(Found {
             persistence_id,
