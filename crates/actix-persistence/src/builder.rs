@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_persistent_actor::{
-    BackOffSettings, DeadLetters, OverflowReplies, OverflowStrategy, PublishedEvents, StashPolicy,
+    BackOffSettings, DeadLetters, OverflowReplies, OverflowStrategy, PublishedEvents, SerdeFormat,
+    SerializerCollision, Serializers, StashPolicy,
 };
 use actix_persistence_snapshot_actor::SnapshotHandle;
 use actix_persistence_state_actor::StateHandle;
@@ -39,6 +40,7 @@ pub struct Builder {
     made: MadeStores,
     #[cfg(feature = "sqlite")]
     sqlite: Option<std::path::PathBuf>,
+    formats: Vec<Arc<dyn SerdeFormat>>,
     /// The code that the config may name.
     code: NamedCode,
     back_off: Option<BackOffSettings>,
@@ -73,6 +75,7 @@ impl Builder {
             made: MadeStores::default(),
             #[cfg(feature = "sqlite")]
             sqlite: None,
+            formats: Vec::new(),
             code: NamedCode::default(),
             back_off: None,
             stash_policy: None,
@@ -150,6 +153,15 @@ impl Builder {
         self
     }
 
+    /// Registers a format for types of serde, so that the key `serializer` of a store may choose it by its name, types may
+    /// name it as [`Serializer::Registered`](crate::Serializer::Registered), and what it wrote is read.
+    ///
+    /// Two that have the same id or name are an error of [`open`](Self::open).
+    pub fn serializer(mut self, format: impl SerdeFormat) -> Self {
+        self.formats.push(Arc::new(format));
+        self
+    }
+
     /// Sets the back-off of failed actors, for actors that set none themselves; replaces the section
     /// `persistence.back-off`.
     pub fn back_off(mut self, settings: BackOffSettings) -> Self {
@@ -206,11 +218,13 @@ impl Builder {
     }
 
     /// Uses the databases and tables that are there, and makes none, whatever `auto-initialize` says: a table that is
-    /// missing, or of an older version, is an error. For tools that work on the data of an application.
+    /// missing, or of an older version, is an error. For tools that work on the data of an application: they need not
+    /// register the [serializers](Self::serializer) that its config names, unless they decode what these wrote.
     ///
     /// Plugins of third parties may make something all the same, see [`Plugin::without_making`].
     pub fn without_making(mut self) -> Self {
         self.makes_nothing = true;
+        self.code.may_lack_serializers = true;
         self
     }
 
@@ -260,6 +274,7 @@ impl Builder {
     pub fn schema(self, roles: Option<&Roles>) -> Result<Vec<StoreSchema>, OpenError> {
         let mut builder = self.complete()?;
         builder.code.may_lack_extensions = true;
+        builder.code.may_lack_serializers = true;
         let Resolution {
             settings,
             mut mistakes,
@@ -313,6 +328,7 @@ impl Builder {
         let thread = StoreThread::start("persistence-actors").map_err(OpenError::Threads)?;
         Ok(Shared {
             stores: StoreEntries::start(&settings, stores, runtime.handle(), &thread),
+            serializers: builder.code.serializers,
             back_off: builder.back_off.unwrap_or(settings.back_off),
             stash_policy: builder.stash_policy.unwrap_or(settings.stash_policy),
             published_events: PublishedEvents::new(settings.notifications.published_events),
@@ -323,8 +339,9 @@ impl Builder {
         })
     }
 
-    /// Adds the stores and settings that the program made itself.
+    /// Adds the stores, serializers and settings that the program made itself.
     fn complete(mut self) -> Result<Self, OpenError> {
+        self.code.serializers = self.known_serializers()?;
         #[cfg(feature = "sqlite")]
         if let Some(path) = self.sqlite.take() {
             let url = crate::sqlite_url::of(&path)?;
@@ -345,6 +362,13 @@ impl Builder {
         }
         self.plugins.push(Arc::new(std::mem::take(&mut self.made)));
         Ok(self)
+    }
+
+    fn known_serializers(&self) -> Result<Serializers, SerializerCollision> {
+        let mut formats = self.formats.iter();
+        formats.try_fold(Serializers::default(), |known, format| {
+            known.with_format(Arc::clone(format))
+        })
     }
 
     fn resolve(&self) -> Resolution {

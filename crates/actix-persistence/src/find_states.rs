@@ -1,6 +1,6 @@
 //! Finding states by what stands beside them.
 
-use actix_persistence_persistent_actor::{DecodeError, State, UnknownStore, decode_state};
+use actix_persistence_persistent_actor::{DecodeError, Serializers, State, UnknownStore};
 use actix_persistence_storage_api::{
     FindStates, FoundState, Operation, PersistenceId, Revision, StorageError,
 };
@@ -62,7 +62,11 @@ impl Persistence {
         query: FindStates,
     ) -> Result<Vec<Found<S>>, FindStatesError> {
         let found = self.find(plugin_id, query).await?;
-        found.into_iter().map(decoded).collect()
+        let serializers = &self.0.serializers;
+        found
+            .into_iter()
+            .map(|found| decoded(found, serializers))
+            .collect()
     }
 
     async fn find(
@@ -81,9 +85,12 @@ impl Persistence {
     }
 }
 
-fn decoded<S: State>(found: FoundState) -> Result<Found<S>, FindStatesError> {
+fn decoded<S: State>(
+    found: FoundState,
+    serializers: &Serializers,
+) -> Result<Found<S>, FindStatesError> {
     let (persistence_id, revision) = (found.persistence_id, found.revision);
-    match decode_state(&found.state.payload) {
+    match serializers.decode_state(&persistence_id, revision, &found.state.payload) {
         Ok(state) => Ok(Found {
             persistence_id,
             revision,

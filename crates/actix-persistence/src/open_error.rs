@@ -2,6 +2,7 @@
 
 use std::io;
 
+use actix_persistence_persistent_actor::SerializerCollision;
 use actix_persistence_storage_api::{ConfigErrors, StorageError};
 
 use crate::config::ConfigLoadError;
@@ -16,6 +17,9 @@ pub enum OpenError {
     /// The config makes no sense; every mistake with its place.
     #[error("the config has mistakes\n{0}")]
     Config(ConfigErrors),
+    /// Two serializers that the program registered have the same id or name, or one has an id or a name of the library's.
+    #[error("could not register the serializers")]
+    Serializers(#[from] SerializerCollision),
     /// A journal cannot be used.
     #[error("could not open the journal '{plugin_id}'")]
     Journal {

@@ -1,6 +1,8 @@
-//! Payloads: their limits, and errors of reading and writing them.
+//! Payloads: what encodes and decodes them, their limits, and the errors of both.
 
 pub use actix_persistence_persistent_actor::{
     DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DEFAULT_STATE_LIMIT, DecodeError, EncodeError,
-    HARD_PAYLOAD_LIMIT, decode_state,
+    EncodedPayload, Encoder, FIRST_APPLICATION_SERIALIZER_ID, FromPayload, HARD_PAYLOAD_LIMIT,
+    ReadValue, SerdeFormat, SerializerCollision, Serializers, StoredPayload, ToPayload,
+    decode_state, erased_serde,
 };

@@ -10,8 +10,8 @@ use std::time::Duration;
 use actix::{Addr, ArbiterHandle};
 use actix_persistence_persistent_actor::{
     BackOffSettings, DeadLetters, Environment, LiveIds, PersistentActor, PluginIds,
-    PublishedEvents, RecoveryError, StartError, StashPolicy, UnknownStore, start, start_in,
-    start_when_stopped,
+    PublishedEvents, RecoveryError, Serializers, StartError, StashPolicy, UnknownStore, start,
+    start_in, start_when_stopped,
 };
 use actix_persistence_storage_api::{PersistenceId, StateStore, StorageError};
 use actix_persistence_store_actor::StoreThread;
@@ -32,6 +32,7 @@ pub struct Persistence(pub(crate) Arc<Shared>);
 
 pub(crate) struct Shared {
     pub(crate) stores: StoreEntries,
+    pub(crate) serializers: Serializers,
     pub(crate) back_off: BackOffSettings,
     pub(crate) stash_policy: StashPolicy,
     pub(crate) published_events: PublishedEvents,
@@ -261,6 +262,11 @@ impl Persistence {
         for store in self.0.stores.all() {
             store.drained().await;
         }
+    }
+
+    /// Returns the serializers that actors are started with, for code beside them that decodes payloads.
+    pub fn serializers(&self) -> &Serializers {
+        &self.0.serializers
     }
 
     /// Returns the stash policy of actors that do not [set one themselves](PersistentActor::stash_policy).

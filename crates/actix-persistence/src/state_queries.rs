@@ -84,11 +84,7 @@ impl Persistence {
         settings: QuerySettings,
     ) -> Result<DurableStateQuery, DurableStateQueryError> {
         let (handle, runtime) = (entry.handle.clone(), self.0.store_runtime().clone());
-        Ok(DurableStateQuery::new(
-            handle,
-            runtime,
-            self.clone(),
-            settings,
-        )?)
+        let queries = DurableStateQuery::new(handle, runtime, self.clone(), settings)?;
+        Ok(queries.with_serializers(self.0.serializers.clone()))
     }
 }

@@ -43,14 +43,14 @@ use crate::persisting::in_flight::InFlight;
 use crate::persisting::pending::{Kind, PendingQueue};
 use crate::persisting::persisted_events::PersistedEvents;
 use crate::replying::cause::CauseRef;
-use crate::serializer::{Manifest, check_manifest};
+use crate::serializer::Manifest;
 use crate::snapshots::retention_rounds::RetentionRounds;
 use crate::snapshots::retention_steps::StepFuture;
 use crate::stashing::envelope::pack;
 use crate::stashing::stash::StashRef;
 use crate::{
-    EncodeError, Event, ManyEvents, NamedStash, NoEvent, Persist, PersistError, PersistentActor,
-    Recovery, RejectionCause, Reply, ReplyTo,
+    EncodeError, EncodedPayload, ManyEvents, NamedStash, NoEvent, Persist, PersistError,
+    PersistentActor, Recovery, RejectionCause, Reply, ReplyTo, ToPayload,
 };
 
 /// The context of a [`PersistentActor`] or a [`DurableState`](crate::DurableState): an actix context with a run loop of its own.
@@ -129,10 +129,7 @@ impl<A: PersistentActor> PersistentContext<A> {
             fence: Fence::TakesOver { from: 0 },
             deleted_to: 0,
             used_sequence_nr: 0,
-            event_manifest: {
-                const { check_manifest(A::Event::MANIFEST, A::Event::VERSION) };
-                Manifest::new(A::Event::MANIFEST, A::Event::VERSION)
-            },
+            event_manifest: Manifest::of_event::<A::Event>(),
             keep,
         }
     }
@@ -318,9 +315,13 @@ impl<A: PersistentActor> PersistentContext<A> {
 
     fn encode(&self, events: &[A::Event]) -> Result<Encoded, RejectionCause> {
         self.check_phase()?;
-        let serializer = self.environment.event_serializer::<A::Event>();
         let limit = self.environment.max_event_bytes();
-        let encode = |event| serializer.encode(event, &self.event_manifest, limit);
+        let encode = |event: &A::Event| {
+            let encoder = self
+                .environment
+                .event_encoder::<A::Event>(&self.event_manifest, limit);
+            event.to_payload(encoder).map(EncodedPayload::into_payload)
+        };
         match (A::STORED_AS.hooks(), events) {
             (Some(hooks), [state]) => {
                 let tags = (hooks.tags)(state);

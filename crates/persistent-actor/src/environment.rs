@@ -16,10 +16,11 @@ pub use live_ids::{LiveIds, ReservedId};
 
 use crate::environment::conflict_log::ConflictLog;
 use crate::serializer::{
-    DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DEFAULT_STATE_LIMIT, HARD_PAYLOAD_LIMIT,
+    DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DEFAULT_STATE_LIMIT, HARD_PAYLOAD_LIMIT, Manifest,
 };
 use crate::{
-    DeadLetters, Event, OnConflict, PublishedEvents, Serializer, Snapshot, StashPolicy, Stores,
+    DeadLetters, Encoder, Event, OnConflict, PublishedEvents, Serializer, Serializers, Snapshot,
+    StashPolicy, Stores,
 };
 
 /// The stores and settings an actor is started with.
@@ -27,6 +28,8 @@ use crate::{
 pub struct Environment {
     /// The stores of the actors.
     pub stores: Stores,
+    /// The serializers that are known.
+    pub serializers: Serializers,
     /// The serializer of events, or of states, whose type names none.
     pub event_serializer: Serializer,
     /// The serializer of snapshots whose type names none.
@@ -170,6 +173,7 @@ impl Environment {
     fn on(stores: Stores) -> Self {
         Self {
             stores,
+            serializers: Serializers::default(),
             event_serializer: Serializer::default(),
             snapshot_serializer: Serializer::default(),
             back_off: BackOffSettings::default(),
@@ -196,7 +200,7 @@ impl Environment {
         limit.min(HARD_PAYLOAD_LIMIT)
     }
 
-    pub(crate) fn max_snapshot_bytes(&self) -> usize {
+    fn max_snapshot_bytes(&self) -> usize {
         let declared = self
             .stores
             .snapshot_store()
@@ -206,12 +210,24 @@ impl Environment {
             .min(HARD_PAYLOAD_LIMIT)
     }
 
-    pub(crate) fn event_serializer<E: Event>(&self) -> Serializer {
-        E::SERIALIZER.unwrap_or(self.event_serializer)
+    /// Returns what encodes an event, or a state, of this type up to a limit in bytes.
+    pub(crate) fn event_encoder<'a, E: Event>(
+        &'a self,
+        manifest: &'a Manifest,
+        limit: usize,
+    ) -> Encoder<'a> {
+        let serializer = E::SERIALIZER.unwrap_or(self.event_serializer);
+        Encoder::new(&self.serializers, serializer, manifest, limit)
     }
 
-    pub(crate) fn snapshot_serializer<S: Snapshot>(&self) -> Serializer {
-        S::SERIALIZER.unwrap_or(self.snapshot_serializer)
+    /// Returns what encodes a snapshot of this type.
+    pub(crate) fn snapshot_encoder<'a, S: Snapshot>(
+        &'a self,
+        manifest: &'a Manifest,
+    ) -> Encoder<'a> {
+        let serializer = S::SERIALIZER.unwrap_or(self.snapshot_serializer);
+        let limit = self.max_snapshot_bytes();
+        Encoder::new(&self.serializers, serializer, manifest, limit)
     }
 }
 

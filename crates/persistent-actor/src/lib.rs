@@ -45,5 +45,10 @@ pub use error::{
 };
 pub use serializer::{
     DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DEFAULT_STATE_LIMIT, DecodeError, EncodeError,
-    HARD_PAYLOAD_LIMIT, Serializer, StoredState, decode_state,
+    EncodedPayload, Encoder, FIRST_APPLICATION_SERIALIZER_ID, FromPayload, HARD_PAYLOAD_LIMIT,
+    ReadValue, SerdeFormat, Serializer, SerializerCollision, Serializers, StoredPayload,
+    StoredState, ToPayload, decode_state,
 };
+
+/// The crate of the types that a [`SerdeFormat`] gets.
+pub use erased_serde;

@@ -1,23 +1,27 @@
-//! Encodes events and snapshots as bytes, and decodes them.
+//! Encodes events, snapshots and states as bytes, and decodes them.
 
+mod built_in;
+mod decode_error;
+mod encode_error;
+mod from_payload;
 mod guarded;
 mod limited_writer;
 mod manifest;
 mod message_pack_scan;
+mod serde_format;
+mod serializers;
 mod stored_state;
+mod to_payload;
 
-use std::error::Error;
-
-use actix_persistence_storage_api::Payload;
-use bytes::Bytes;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
-pub(crate) use manifest::{Manifest, check_manifest, shown};
+pub use decode_error::DecodeError;
+pub use encode_error::EncodeError;
+pub use from_payload::{FromPayload, StoredPayload};
+pub(crate) use from_payload::{Place, decode};
+pub(crate) use manifest::{Manifest, shown};
+pub use serde_format::{FIRST_APPLICATION_SERIALIZER_ID, ReadValue, SerdeFormat};
+pub use serializers::{SerializerCollision, Serializers};
 pub use stored_state::{StoredState, decode_state};
-
-use guarded::Rules;
-use limited_writer::LimitedWriter;
+pub use to_payload::{EncodedPayload, Encoder, ToPayload};
 
 /// The largest payload, whatever the settings say: 64 MiB. Up to this size everything that is stored is decoded.
 pub const HARD_PAYLOAD_LIMIT: usize = 64 * 1024 * 1024;
@@ -28,7 +32,8 @@ pub const DEFAULT_SNAPSHOT_LIMIT: usize = 15 * 1024 * 1024;
 /// The largest durable state unless the store says otherwise: 15 MiB.
 pub const DEFAULT_STATE_LIMIT: usize = 15 * 1024 * 1024;
 
-/// The encodings that come with the library. The encoding that an id stands for never changes.
+/// A format for types of serde: one of the library, or one that the application registered. What an id stands for never
+/// changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Serializer {
@@ -37,76 +42,8 @@ pub enum Serializer {
     MessagePack,
     /// The encoding JSON, with serializer id 2.
     Json,
-}
-
-/// The reason why a value could not be encoded: it is rejected, and nothing was sent to the store.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum EncodeError {
-    /// The value takes more bytes than the limit; make the event smaller or raise the store's limit.
-    #[error("encoded as {manifest} it takes more than {limit} bytes, the limit of its store")]
-    TooLarge {
-        /// The manifest with which it would have been stored.
-        manifest: String,
-        /// The limit in bytes.
-        limit: usize,
-    },
-    /// The serializer has no form for the value, or none that it could read again: one with more than 127 (JSON) or 128
-    /// (MessagePack) lists, maps and structs within each other, one with too many parts, and in JSON a float that is
-    /// infinite or not a number.
-    #[error("{serializer:?} could not encode {manifest}")]
-    Serializer {
-        /// The serializer that failed.
-        serializer: Serializer,
-        /// The manifest with which it would have been stored.
-        manifest: String,
-        /// The error of the serializer.
-        source: Box<dyn Error + Send + Sync>,
-    },
-}
-
-/// The reason why stored bytes could not be decoded.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum DecodeError {
-    /// The manifest is that of another type, or of a newer version of this one.
-    #[error("unknown manifest {found:?}, this program reads {expected:?} and older versions of it")]
-    UnknownManifest {
-        /// The manifest that is stored.
-        found: String,
-        /// The manifest that this program writes.
-        expected: String,
-    },
-    /// The type does not take it, see [`StoredState::refuse`](crate::StoredState::refuse).
-    #[error("the type refuses it: {0}")]
-    Refused(String),
-    /// The library has no serializer with this id.
-    #[error("unknown serializer id {0}, this program knows 1 (MessagePack) and 2 (JSON)")]
-    UnknownSerializer(u32),
-    /// The stored value has more bytes than this program decodes.
-    #[error("{len} bytes are more than the limit of {limit}")]
-    TooLarge {
-        /// The size of the payload in bytes.
-        len: usize,
-        /// The limit in bytes.
-        limit: usize,
-    },
-    /// The bytes are no well-formed value, too deep, or have something after them.
-    #[error("malformed {serializer:?}: {reason}")]
-    Malformed {
-        /// The serializer that failed.
-        serializer: Serializer,
-        /// The mistake in the bytes.
-        reason: &'static str,
-    },
-    /// The bytes are well-formed but not of this type.
-    #[error("{serializer:?} could not decode the bytes")]
-    Serializer {
-        /// The serializer that failed.
-        serializer: Serializer,
-        /// The error of the serializer.
-        source: Box<dyn Error + Send + Sync>,
-    },
+    /// The [`SerdeFormat`] that is registered with this id.
+    Registered(u32),
 }
 
 impl Serializer {
@@ -115,111 +52,17 @@ impl Serializer {
         match self {
             Serializer::MessagePack => 1,
             Serializer::Json => 2,
+            Serializer::Registered(id) => id,
         }
     }
 
-    /// Returns the serializer that a config names: `messagepack` or `json`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "messagepack" => Some(Serializer::MessagePack),
-            "json" => Some(Serializer::Json),
-            _ => None,
-        }
-    }
-
-    fn from_id(id: u32) -> Result<Self, DecodeError> {
+    fn of_id(id: u32) -> Self {
         match id {
-            1 => Ok(Serializer::MessagePack),
-            2 => Ok(Serializer::Json),
-            other => Err(DecodeError::UnknownSerializer(other)),
+            1 => Serializer::MessagePack,
+            2 => Serializer::Json,
+            id => Serializer::Registered(id),
         }
     }
-
-    /// Returns the values that this serializer can write and read again.
-    fn rules(self) -> Rules {
-        match self {
-            // It has every float.
-            Serializer::MessagePack => Rules {
-                levels: message_pack_scan::MAX_DEPTH,
-                finite: false,
-            },
-            // `serde_json` fails at the 128th bracket, and writes `null` for floats that JSON cannot name.
-            Serializer::Json => Rules {
-                levels: 127,
-                finite: true,
-            },
-        }
-    }
-
-    /// Encodes a value, and stops as soon as it grows over `limit` bytes; refuses what [`decode`] would refuse.
-    pub(crate) fn encode<T: Serialize>(
-        self,
-        value: &T,
-        manifest: &Manifest,
-        limit: usize,
-    ) -> Result<Payload, EncodeError> {
-        let mut writer = LimitedWriter::new(limit.min(HARD_PAYLOAD_LIMIT));
-        let result: Result<(), Box<dyn Error + Send + Sync>> = match self {
-            Serializer::MessagePack => {
-                let mut inner = rmp_serde::Serializer::new(&mut writer).with_struct_map();
-                guarded::serialize(value, &mut inner, self.rules())
-                    .map_err(Into::into)
-                    .and_then(|()| message_pack_scan::check(writer.bytes()).map_err(Into::into))
-            }
-            Serializer::Json => {
-                let mut inner = serde_json::Serializer::new(&mut writer);
-                guarded::serialize(value, &mut inner, self.rules()).map_err(Into::into)
-            }
-        };
-        match result {
-            _ if writer.overflowed() => Err(EncodeError::TooLarge {
-                manifest: manifest.text().to_string(),
-                limit: limit.min(HARD_PAYLOAD_LIMIT),
-            }),
-            Ok(()) => Ok(Payload::new(
-                self.id(),
-                manifest.text().clone(),
-                Bytes::from(writer.into_bytes()),
-            )),
-            Err(source) => Err(EncodeError::Serializer {
-                serializer: self,
-                manifest: manifest.text().to_string(),
-                source,
-            }),
-        }
-    }
-}
-
-/// Decodes what a store returned: the stored serializer decides, never the present setting.
-///
-/// Every size up to [`HARD_PAYLOAD_LIMIT`] is decoded, whatever the limits of today are.
-pub(crate) fn decode<T: DeserializeOwned>(
-    payload: &Payload,
-    manifest: &Manifest,
-) -> Result<T, DecodeError> {
-    manifest.stored_version(&payload.manifest)?;
-    decode_as(payload)
-}
-
-/// Decodes bytes as [`decode`] does, whatever the type of what was stored.
-pub(crate) fn decode_as<T: DeserializeOwned>(payload: &Payload) -> Result<T, DecodeError> {
-    if payload.len() > HARD_PAYLOAD_LIMIT {
-        return Err(DecodeError::TooLarge {
-            len: payload.len(),
-            limit: HARD_PAYLOAD_LIMIT,
-        });
-    }
-    let serializer = Serializer::from_id(payload.serializer_id)?;
-    let decoded: Result<T, Box<dyn Error + Send + Sync>> = match serializer {
-        Serializer::MessagePack => {
-            // serde would recurse along the nesting of hostile bytes until the stack overflows, which aborts the process.
-            message_pack_scan::check(&payload.bytes)
-                .map_err(|reason| DecodeError::Malformed { serializer, reason })?;
-            rmp_serde::from_slice(&payload.bytes).map_err(Into::into)
-        }
-        Serializer::Json => serde_json::from_slice(&payload.bytes).map_err(Into::into),
-    };
-    decoded.map_err(|source| DecodeError::Serializer { serializer, source })
 }
 
 #[cfg(test)]

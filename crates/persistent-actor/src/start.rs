@@ -13,7 +13,7 @@ use crate::driver::mailbox::Mailbox;
 use crate::environment::Environment;
 use crate::environment::live_ids::Registration;
 use crate::stashing::stash::Stash;
-use crate::{PersistentActor, StartError, UnknownStore};
+use crate::{Event, PersistentActor, Snapshot, StartError, UnknownStore};
 
 /// The number of messages in the channel from which `try_send` is refused; actix's own default. It limits no other way
 /// of sending.
@@ -88,6 +88,17 @@ fn prepare<A: PersistentActor>(
     let environment = choose(&actor)?;
     if !environment.stores.fit::<A>() {
         return Err(StartError::WrongStores(persistence_id));
+    }
+    let serializers = &environment.serializers;
+    for serializer in [A::Event::SERIALIZER, A::Snapshot::SERIALIZER] {
+        if let Some(id) = serializers.unknown_of(serializer) {
+            let known = serializers.list();
+            return Err(StartError::UnknownSerializer {
+                persistence_id,
+                id,
+                known,
+            });
+        }
     }
     if environment.stores.snapshot_store().is_none() && actor.retention().is_some() {
         return Err(StartError::NoSnapshotStore(persistence_id));

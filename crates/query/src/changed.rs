@@ -1,6 +1,6 @@
 //! A change as a query returns it.
 
-use actix_persistence_persistent_actor::{State, decode_state};
+use actix_persistence_persistent_actor::{Serializers, State};
 use actix_persistence_storage_api::{
     ChangedState, PersistenceId, Revision, StateOffset, Timestamp,
 };
@@ -82,7 +82,10 @@ impl<S> Changed<S> {
 }
 
 impl<S: State> Changed<S> {
-    pub(crate) fn decode(change: ChangedState) -> Result<Self, QueryError> {
+    pub(crate) fn decode(
+        change: ChangedState,
+        serializers: &Serializers,
+    ) -> Result<Self, QueryError> {
         let ChangedState {
             persistence_id,
             current,
@@ -99,7 +102,7 @@ impl<S: State> Changed<S> {
                 offset,
             }));
         };
-        match decode_state(&record.payload) {
+        match serializers.decode_state(&persistence_id, revision, &record.payload) {
             Ok(state) => Ok(Changed::Updated(Updated {
                 persistence_id,
                 revision,

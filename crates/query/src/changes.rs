@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use actix_persistence_persistent_actor::State;
+use actix_persistence_persistent_actor::{Serializers, State};
 use actix_persistence_storage_api::{
     ChangedState, StateChangesPage, StateChangesQuery, StorageError,
 };
@@ -17,6 +17,7 @@ use crate::{Changed, QueryError};
 /// The place up to which changes were read.
 pub(crate) struct Changes<S> {
     pages: Arc<Pages>,
+    serializers: Serializers,
     query: StateChangesQuery,
     page_size: PageSize,
     read: VecDeque<ChangedState>,
@@ -29,9 +30,14 @@ pub(crate) struct Changes<S> {
 }
 
 impl<S: State> Changes<S> {
-    pub(crate) fn current(pages: Arc<Pages>, query: StateChangesQuery) -> Self {
+    pub(crate) fn current(
+        pages: Arc<Pages>,
+        serializers: Serializers,
+        query: StateChangesQuery,
+    ) -> Self {
         Self {
             pages,
+            serializers,
             page_size: PageSize::new(query.limit),
             query,
             read: VecDeque::new(),
@@ -42,18 +48,22 @@ impl<S: State> Changes<S> {
         }
     }
 
-    pub(crate) fn live(pages: Arc<Pages>, query: StateChangesQuery) -> Self {
+    pub(crate) fn live(
+        pages: Arc<Pages>,
+        serializers: Serializers,
+        query: StateChangesQuery,
+    ) -> Self {
         let live = Some(Live::new(&pages));
         Self {
             live,
-            ..Self::current(pages, query)
+            ..Self::current(pages, serializers, query)
         }
     }
 
     pub(crate) async fn next(&mut self) -> Option<Result<Changed<S>, QueryError>> {
         while !self.ended {
             if let Some(change) = self.read.pop_front() {
-                let decoded = Changed::decode(change);
+                let decoded = Changed::decode(change, &self.serializers);
                 self.ended = decoded.is_err();
                 return Some(decoded);
             }

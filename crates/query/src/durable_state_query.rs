@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use actix_persistence_persistent_actor::State;
+use actix_persistence_persistent_actor::{Serializers, State};
 use actix_persistence_state_actor::StateHandle;
 use actix_persistence_storage_api::{
     PersistenceId, PersistenceIdsQuery, StateChangesQuery, StateOffset,
@@ -35,10 +35,12 @@ pub type ChangesStream<S> = Pin<Box<dyn Stream<Item = Result<Changed<S>, QueryEr
 #[derive(Clone)]
 pub struct DurableStateQuery {
     pages: Arc<Pages>,
+    serializers: Serializers,
 }
 
 impl DurableStateQuery {
-    /// Queries of the store of this handle, on this runtime, which has a timer and lives as long as `keeper`.
+    /// Queries of the store of this handle, on this runtime, which has a timer and lives as long as `keeper`; they
+    /// decode with the serializers of the library.
     ///
     /// # Errors
     /// If the store has no queries.
@@ -53,8 +55,17 @@ impl DurableStateQuery {
             return Err(NoQueries { plugin_id });
         }
         let pages = Pages::new(handle, runtime, Box::new(keeper), settings);
-        let pages = Arc::new(pages);
-        Ok(Self { pages })
+        Ok(Self {
+            pages: Arc::new(pages),
+            serializers: Serializers::default(),
+        })
+    }
+
+    /// Returns the same queries, which decode with these serializers.
+    #[must_use]
+    pub fn with_serializers(mut self, serializers: Serializers) -> Self {
+        self.serializers = serializers;
+        self
     }
 
     /// Returns every id that has a state, in the order of their bytes.
@@ -94,7 +105,8 @@ impl DurableStateQuery {
         offset: StateOffset,
     ) -> ChangesStream<S> {
         let query = self.changes_query(entity_type, slices, offset);
-        stream_of(Changes::current(Arc::clone(&self.pages), query))
+        let (pages, serializers) = (Arc::clone(&self.pages), self.serializers.clone());
+        stream_of(Changes::current(pages, serializers, query))
     }
 
     /// Returns the changes as [`current_changes_by_slices`](Self::current_changes_by_slices) does, and goes on with
@@ -109,7 +121,8 @@ impl DurableStateQuery {
         offset: StateOffset,
     ) -> ChangesStream<S> {
         let query = self.changes_query(entity_type, slices, offset);
-        stream_of(Changes::live(Arc::clone(&self.pages), query))
+        let (pages, serializers) = (Arc::clone(&self.pages), self.serializers.clone());
+        stream_of(Changes::live(pages, serializers, query))
     }
 
     /// Returns the settings it was made with.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use actix_persistence_persistent_actor::Serializers;
 use actix_persistence_storage_api::{AdditionalColumn, ChangeHandler};
 
 use super::OverflowChoices;
@@ -17,6 +18,10 @@ pub(crate) struct NamedCode {
     pub(crate) columns: BTreeMap<String, Arc<dyn AdditionalColumn>>,
     /// The handlers for `change-handler` of state stores.
     pub(crate) change_handlers: BTreeMap<String, Arc<dyn ChangeHandler>>,
+    /// The choices for `serializer` of all stores.
+    pub(crate) serializers: Serializers,
+    /// True if a serializer that is not there is no mistake: nothing is to be encoded.
+    pub(crate) may_lack_serializers: bool,
     /// True if columns and handlers that are not there are left out instead of reported: nothing is to be stored.
     pub(crate) may_lack_extensions: bool,
 }
@@ -28,6 +33,7 @@ impl fmt::Debug for NamedCode {
             .field("overflow", &self.overflow)
             .field("columns", &self.columns.keys())
             .field("change_handlers", &self.change_handlers.keys())
+            .field("serializers", &self.serializers)
             .finish()
     }
 }

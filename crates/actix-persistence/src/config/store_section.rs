@@ -21,7 +21,7 @@ use super::inherited::Inherited;
 use super::keys::{self, Key, default, default_origin};
 use super::plugin_kind::{MADE_IN_CODE, PluginKind};
 use super::unknown_name::{known_names, unknown_name};
-use super::{Mistakes, effective};
+use super::{Mistakes, NamedCode, effective};
 
 /// The journals of the config.
 pub(crate) type JournalSections = StoreSections<JournalSettings>;
@@ -140,7 +140,7 @@ pub(super) fn read_store<S: StoreSettings>(
     let common = take_common::<S>(&mut section);
     let mut reader = common.reader();
     let kind = read_kind(plugin_id, &mut reader, context.kinds);
-    let serializer = read_serializer(&mut reader);
+    let serializer = read_serializer(&mut reader, context.all.code);
     let settings = read_settings::<S>(plugin_id, &mut reader, context.all);
     mistakes.add_written(&inherited, reader.finish());
 
@@ -148,7 +148,10 @@ pub(super) fn read_store<S: StoreSettings>(
     let defaults = Section::new(section.path(), default_origin());
     let mut shown = keys::shown(S::KEYS, &settings, defaults, context.all);
     shown.insert(KIND, default(kind.name));
-    shown.insert(SERIALIZER, default(serializer_name(serializer)));
+    shown.insert(
+        SERIALIZER,
+        default(serializer_name(serializer, context.all.code)),
+    );
     effective::give_types(&mut effective, &shown);
     effective.fall_back_to(&shown);
     Some(StoreSection {
@@ -175,7 +178,7 @@ pub(super) fn check_fallback<S: StoreSettings>(
     if common.get(KIND).is_some() {
         read_kind("", &mut reader, kinds);
     }
-    read_serializer(&mut reader);
+    read_serializer(&mut reader, all.code);
     read_settings::<S>("", &mut reader, all);
     mistakes.add(reader.finish());
 }
@@ -248,20 +251,31 @@ const SERIALIZER: &str = "serializer";
 /// Kinds of plugin that are there if a feature of the same name is.
 const FEATURES: [&str; 3] = ["sqlite", "postgres", "mysql"];
 
-const SERIALIZERS: [(&str, Serializer); 2] = [
-    ("messagepack", Serializer::MessagePack),
-    ("json", Serializer::Json),
-];
-
-fn read_serializer(reader: &mut SectionReader<'_>) -> Serializer {
-    reader.choice_or(SERIALIZER, &SERIALIZERS, Serializer::default())
+fn read_serializer(reader: &mut SectionReader<'_>, code: &NamedCode) -> Serializer {
+    let Some(name) = reader.string(SERIALIZER) else {
+        return Serializer::default();
+    };
+    if let Some(serializer) = code.serializers.by_name(&name) {
+        return serializer;
+    }
+    if !code.may_lack_serializers {
+        let known: Vec<_> = code.serializers.known().map(|(_, name)| name).collect();
+        let message = unknown_name("serializer", &name, &known);
+        reader.reject(SERIALIZER, not_registered(message, "Builder::serializer"));
+    }
+    Serializer::default()
 }
 
-fn serializer_name(serializer: Serializer) -> &'static str {
-    SERIALIZERS
-        .iter()
-        .find(|(_, known)| *known == serializer)
-        .map_or("", |(name, _)| name)
+fn serializer_name(serializer: Serializer, code: &NamedCode) -> &str {
+    let mut known = code.serializers.known();
+    known
+        .find(|(id, _)| *id == serializer.id())
+        .map_or("", |(_, name)| name)
+}
+
+/// Returns a message about a name that is not known, with the method that would make it known.
+fn not_registered(message: String, method: &str) -> String {
+    format!("{message}; register it with '{method}'")
 }
 
 impl<S> Default for StoreSections<S> {

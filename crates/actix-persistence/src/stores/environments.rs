@@ -89,6 +89,7 @@ impl Shared {
             .unwrap_or_else(PoisonError::into_inner);
         let environment = environments.entry(key).or_insert_with(|| {
             let mut environment = make();
+            environment.serializers = self.serializers.clone();
             environment.back_off = self.back_off.clone();
             environment.stash_policy = self.stash_policy.clone();
             environment.published_events = self.published_events.clone();

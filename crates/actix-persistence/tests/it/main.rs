@@ -14,6 +14,7 @@ mod note;
 mod notifications;
 mod recovery_at_scale;
 mod recovery_settings;
+mod serializers;
 mod settings_from_code;
 mod state_queries;
 #[cfg(unix)]

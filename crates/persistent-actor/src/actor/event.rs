@@ -1,10 +1,8 @@
 //! The trait of the events that an actor persists.
 
 use actix_persistence_storage_api::{SequenceNr, Timestamp};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
-use crate::Serializer;
+use crate::{FromPayload, Serializer, ToPayload};
 
 /// A fact that a persistent actor stores and that makes its state when replayed.
 ///
@@ -40,15 +38,15 @@ use crate::Serializer;
     note = "events: derive `Serialize` and `Deserialize`, and `impl Event` with a `MANIFEST` and a `VERSION`; the state of a `DurableState`: the same with `impl State`",
     note = "a number or a text goes into a struct of its own, as `struct Added(i64)`"
 )]
-pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
+pub trait Event: ToPayload + FromPayload + Send + Sync + 'static {
     /// The stable name of this type in every store; not a Rust type name. It has no NUL, and at most 243 bytes, so that with
     /// its version it fits into the 255 of a [manifest](actix_persistence_storage_api::Payload::manifest) whatever that is: a
     /// longer one may not compile.
     const MANIFEST: &'static str;
     /// The version of the encoded form, from 1.
     const VERSION: u32;
-    /// The serializer that encodes it; `None` leaves it to the journal's setting `serializer`. For reading, the stored
-    /// event decides.
+    /// The format that encodes it, if it is a type of serde; `None` leaves it to the journal's setting `serializer`. For
+    /// reading, the stored event decides.
     const SERIALIZER: Option<Serializer> = None;
 }
 

@@ -1,9 +1,6 @@
 //! The trait of the state that an actor without events stores.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
-use crate::{DecodeError, Event, Serializer, StoredState};
+use crate::{DecodeError, Event, FromPayload, Serializer, StoredState, ToPayload};
 
 /// The state of an actor that is stored as it is now, not as the events that led to it.
 ///
@@ -50,13 +47,13 @@ use crate::{DecodeError, Event, Serializer, StoredState};
     note = "events: derive `Serialize` and `Deserialize`, and `impl Event` with a `MANIFEST` and a `VERSION`; the state of a `DurableState`: the same with `impl State`",
     note = "a number or a text goes into a struct of its own, as `struct Added(i64)`"
 )]
-pub trait State: Serialize + DeserializeOwned + Send + Sync + 'static {
+pub trait State: ToPayload + FromPayload + Send + Sync + 'static {
     /// The stable name of this type in every store; not a Rust type name. As [`Event::MANIFEST`] it has at most 243 bytes.
     const MANIFEST: &'static str;
     /// The version of the encoded form, from 1.
     const VERSION: u32;
-    /// The serializer that encodes it; `None` leaves it to the state store's setting `serializer`. For reading, the
-    /// stored state decides.
+    /// The format that encodes it, if it is a type of serde; `None` leaves it to the state store's setting `serializer`.
+    /// For reading, the stored state decides.
     const SERIALIZER: Option<Serializer> = None;
 
     /// Returns the tags by which queries find this state; they replace those of the state before. Their order has no

@@ -63,10 +63,12 @@ impl<A: DurableState> PersistentContext<A> {
             let id = self.persistence_id.clone();
             return Err(StorageError::no_change_events(Operation::UpsertState, id).into());
         }
-        let serializer = self.environment.event_serializer::<E>();
-        let manifest = Manifest::new(E::MANIFEST, E::VERSION);
+        let manifest = Manifest::of_event::<E>();
         // The journal, which knows its own limit, has the last word.
-        let payload = serializer.encode(event, &manifest, HARD_PAYLOAD_LIMIT)?;
+        let encoder = self
+            .environment
+            .event_encoder::<E>(&manifest, HARD_PAYLOAD_LIMIT);
+        let payload = event.to_payload(encoder)?.into_payload();
         Ok(ChangeEvent::new(payload, self.writer))
     }
 

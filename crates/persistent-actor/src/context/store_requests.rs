@@ -11,11 +11,11 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use tokio::sync::oneshot;
 
-use crate::serializer::{Manifest, check_manifest};
+use crate::serializer::Manifest;
 use crate::stores::patience::{self, in_time};
 use crate::{
-    DeleteMessagesError, PersistentActor, PersistentContext, SaveSnapshotError, Snapshot,
-    StoreResponse,
+    DeleteMessagesError, PersistentActor, PersistentContext, SaveSnapshotError, StoreResponse,
+    ToPayload,
 };
 
 impl<A: PersistentActor> PersistentContext<A> {
@@ -38,13 +38,11 @@ impl<A: PersistentActor> PersistentContext<A> {
             self.last_sequence_nr,
             Timestamp::now(),
         );
-        let serializer = self.environment.snapshot_serializer::<A::Snapshot>();
-        const { check_manifest(A::Snapshot::MANIFEST, A::Snapshot::VERSION) };
-        let manifest = Manifest::new(A::Snapshot::MANIFEST, A::Snapshot::VERSION);
-        let limit = self.environment.max_snapshot_bytes();
+        let manifest = Manifest::of_snapshot::<A::Snapshot>();
+        let encoder = self.environment.snapshot_encoder::<A::Snapshot>(&manifest);
         let saving = match (
             self.environment.stores.snapshot_store(),
-            serializer.encode(snapshot, &manifest, limit),
+            snapshot.to_payload(encoder),
         ) {
             (None, _) => Err(SaveSnapshotError::NoSnapshotStore),
             _ if self.retention.left_out_events() => Err(SaveSnapshotError::EventsLeftOut),
@@ -53,7 +51,7 @@ impl<A: PersistentActor> PersistentContext<A> {
                 Operation::SaveSnapshot,
                 metadata.persistence_id.clone(),
                 patience::for_saving(store),
-                store.save(metadata.clone(), payload),
+                store.save(metadata.clone(), payload.into_payload()),
             )),
         };
         async move {

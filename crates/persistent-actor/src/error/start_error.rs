@@ -45,6 +45,18 @@ pub enum StartError {
         "the actor with the persistence id {0:?} was given the stores of another kind of actors"
     )]
     WrongStores(PersistenceId),
+    /// The events, states or snapshots of the actor [name](crate::Event::SERIALIZER) a format that is not registered.
+    #[error(
+        "the actor with the persistence id {persistence_id:?} stores by the unknown serializer {id}, this program knows {known}; register it with the builder"
+    )]
+    UnknownSerializer {
+        /// The id of the actor.
+        persistence_id: PersistenceId,
+        /// The id of the format.
+        id: u32,
+        /// The ids and names of those that are known.
+        known: String,
+    },
     /// The arbiter has stopped.
     #[error("the arbiter has stopped")]
     ArbiterStopped,

@@ -6,7 +6,7 @@ use actix_persistence_storage_api::{
 
 use crate::actor::stored_as::ReadState;
 use crate::environment::Environment;
-use crate::serializer::{Manifest, shown};
+use crate::serializer::{Manifest, Place, shown};
 use crate::stores::patience::{self, in_time};
 use crate::{Event, RecoveryError, StoredState};
 
@@ -24,9 +24,13 @@ pub(crate) async fn current_state<S: Event>(
         .await
         .map_err(failed)?;
     let decode = |record: StateRecord| {
-        let manifest = Manifest::new(S::MANIFEST, S::VERSION);
+        let manifest = Manifest::of_event::<S>();
         let payload = &record.payload;
-        StoredState::new(payload, &manifest)
+        let place = Place {
+            persistence_id,
+            number: current.revision,
+        };
+        StoredState::new(payload, &manifest, &environment.serializers, place)
             .and_then(read)
             .map_err(|source| RecoveryError::State {
                 persistence_id: persistence_id.clone(),

@@ -11,10 +11,10 @@ use actix_persistence_store_actor::Reply;
 
 use crate::environment::Environment;
 use crate::recovery::replay_filter::{Offered, ReplayFilter};
-use crate::serializer::{Manifest, decode, shown};
+use crate::serializer::{Manifest, Place, decode, shown};
 use crate::stores::patience::{self, in_time};
 use crate::time_slice::TimeSlice;
-use crate::{Event, EventMeta, RecoveryError};
+use crate::{Event, EventMeta, RecoveryError, Serializers};
 
 /// A decoded event with its number and time.
 pub(crate) struct NumberedEvent<E> {
@@ -45,6 +45,7 @@ impl<E> NumberedEvent<E> {
 pub(crate) struct EventPages<E> {
     journal: JournalHandle,
     persistence_id: PersistenceId,
+    serializers: Serializers,
     manifest: Manifest,
     filter: Option<ReplayFilter>,
     instead_of: Option<Box<RecoveryError>>,
@@ -86,7 +87,8 @@ impl<E: Event> EventPages<E> {
             filter: ReplayFilter::new(&journal.settings().replay_filter),
             journal,
             persistence_id,
-            manifest: Manifest::new(E::MANIFEST, E::VERSION),
+            serializers: environment.serializers.clone(),
+            manifest: Manifest::of_event::<E>(),
             next: range.from.max(1),
             to: range.to,
             left: max_events,
@@ -257,14 +259,21 @@ impl<E: Event> EventPages<E> {
     fn decode(&mut self, record: &EventRecord) -> Result<NumberedEvent<E>, RecoveryError> {
         let sequence_nr = record.sequence_nr;
         self.check_order(sequence_nr)?;
-        let event =
-            decode(&record.payload, &self.manifest).map_err(|source| RecoveryError::Event {
-                persistence_id: self.persistence_id.clone(),
-                sequence_nr,
-                serializer_id: record.payload.serializer_id,
-                manifest: shown(&record.payload.manifest),
-                source,
-            })?;
+        let (payload, place) = (
+            &record.payload,
+            Place {
+                persistence_id: &self.persistence_id,
+                number: sequence_nr,
+            },
+        );
+        let decoded = decode(payload, &self.manifest, &self.serializers, place);
+        let event = decoded.map_err(|source| RecoveryError::Event {
+            persistence_id: self.persistence_id.clone(),
+            sequence_nr,
+            serializer_id: payload.serializer_id,
+            manifest: shown(&payload.manifest),
+            source,
+        })?;
         Ok(NumberedEvent {
             sequence_nr,
             timestamp: record.timestamp,

@@ -11,7 +11,7 @@ use actix_persistence_storage_api::{
 
 use crate::environment::Environment;
 use crate::error::error_chain::ErrorChain;
-use crate::serializer::{Manifest, decode, shown};
+use crate::serializer::{Manifest, Place, decode, shown};
 use crate::snapshots::snapshot::{OfferAnswer, OfferState};
 use crate::{Recovery, RecoveryError, Snapshot, SnapshotOffer};
 
@@ -201,8 +201,13 @@ impl<S: Snapshot> SnapshotSearch<S> {
     }
 
     fn offer(&self, record: SnapshotRecord) -> Result<SnapshotOffer<S>, RecoveryError> {
-        let manifest = Manifest::new(S::MANIFEST, S::VERSION);
-        match decode(&record.payload, &manifest) {
+        let manifest = Manifest::of_snapshot::<S>();
+        let place = Place {
+            persistence_id: &self.persistence_id,
+            number: record.metadata.sequence_nr,
+        };
+        let serializers = &self.environment.serializers;
+        match decode(&record.payload, &manifest, serializers, place) {
             Ok(snapshot) => Ok(SnapshotOffer::new(record.metadata, snapshot)),
             Err(source) => Err(RecoveryError::Snapshot {
                 persistence_id: self.persistence_id.clone(),

@@ -47,8 +47,8 @@ struct Guarded<S> {
     rules: Rules,
 }
 
-/// A part of a value, with the rules at its place.
-struct Part<'a, T: ?Sized>(&'a T, Rules);
+/// A value, or a part of one, with the rules at its place.
+pub(super) struct Part<'a, T: ?Sized>(pub(super) &'a T, pub(super) Rules);
 
 impl<T: Serialize + ?Sized> Serialize for Part<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,10 +1,11 @@
-//! The name and version under which a type is stored.
+//! The names and the version under which a type is stored.
 
 use std::sync::Arc;
 
 use actix_persistence_storage_api::MAX_TEXT_BYTES;
 
-use super::DecodeError;
+use super::{DecodeError, FromPayload};
+use crate::{Event, Snapshot};
 
 /// Returns a stored manifest as errors show it: cut where it is longer than any that is ever stored.
 pub(crate) fn shown(stored: &str) -> String {
@@ -15,19 +16,39 @@ pub(crate) fn shown(stored: &str) -> String {
     }
 }
 
-/// `NAME:vVERSION`, built once per actor and shared by all its payloads.
+/// Returns the name and the version of a stored manifest; version 0 if it has none.
+fn split(stored: &str) -> (&str, u32) {
+    let parts = stored.rsplit_once(":v");
+    parts
+        .and_then(|(name, version)| Some((name, version.parse().ok()?)))
+        .unwrap_or((stored, 0))
+}
+
+/// The manifests `NAME:vVERSION` of a type, built once per actor and shared by all its payloads.
 #[derive(Clone, Debug)]
 pub(crate) struct Manifest {
-    text: Arc<str>,
+    /// The name of the type.
     name: &'static str,
+    text: Arc<str>,
+    /// The other names of its values.
+    others: Vec<(&'static str, Arc<str>)>,
     version: u32,
 }
 
 /// Refuses, while the program is compiled, a type under whose name no store could store anything.
 ///
 /// # Panics
-/// If the name and the version do not fit into [`MAX_TEXT_BYTES`], or the name holds NUL.
-pub(crate) const fn check_manifest(name: &str, version: u32) {
+/// If a name and the version do not fit into [`MAX_TEXT_BYTES`], or a name holds NUL.
+pub(crate) const fn check_manifests<T: FromPayload>(name: &str, version: u32) {
+    check_manifest(name, version);
+    let mut at = 0;
+    while at < T::MANIFESTS.len() {
+        check_manifest(T::MANIFESTS[at], version);
+        at += 1;
+    }
+}
+
+const fn check_manifest(name: &str, version: u32) {
     let digits = match version.checked_ilog10() {
         Some(log) => log as usize + 1,
         None => 1,
@@ -44,32 +65,59 @@ pub(crate) const fn check_manifest(name: &str, version: u32) {
 }
 
 impl Manifest {
-    pub(crate) fn new(name: &'static str, version: u32) -> Self {
+    /// Returns the manifests of an event, or of a state; a type under which nothing can be stored does not compile.
+    pub(crate) fn of_event<E: Event>() -> Self {
+        const { check_manifests::<E>(E::MANIFEST, E::VERSION) };
+        Self::new(E::MANIFEST, E::MANIFESTS, E::VERSION)
+    }
+
+    /// Returns the manifests of a snapshot, as [`of_event`](Self::of_event).
+    pub(crate) fn of_snapshot<S: Snapshot>() -> Self {
+        const { check_manifests::<S>(S::MANIFEST, S::VERSION) };
+        Self::new(S::MANIFEST, S::MANIFESTS, S::VERSION)
+    }
+
+    pub(super) fn new(name: &'static str, others: &[&'static str], version: u32) -> Self {
+        let text = |name: &str| format!("{name}:v{version}").into();
         Self {
-            text: format!("{name}:v{version}").into(),
             name,
+            text: text(name),
+            others: others.iter().map(|name| (*name, text(name))).collect(),
             version,
         }
     }
 
+    /// Returns the manifest of values that choose none.
     pub(crate) fn text(&self) -> &Arc<str> {
         &self.text
     }
 
-    /// The version of what is stored: this name at this version or a lower one is accepted.
-    pub(crate) fn stored_version(&self, stored: &str) -> Result<u32, DecodeError> {
-        if stored == &*self.text {
-            return Ok(self.version);
+    /// Returns the manifest of values that choose this name; `None` if it is none of the type's.
+    pub(super) fn text_of(&self, name: &str) -> Option<&Arc<str>> {
+        if name == self.name {
+            return Some(&self.text);
         }
-        stored
-            .rsplit_once(":v")
-            .filter(|(name, _)| *name == self.name)
-            .and_then(|(_, version)| version.parse().ok())
-            .filter(|version| (1..=self.version).contains(version))
-            .ok_or_else(|| DecodeError::UnknownManifest {
-                found: shown(stored),
-                expected: self.text.to_string(),
-            })
+        let found = self.others.iter().find(|(other, _)| *other == name);
+        found.map(|(_, text)| text)
+    }
+
+    /// Returns what is read, for messages.
+    pub(super) fn expected(&self) -> String {
+        let others = self.others.iter().map(|(_, text)| &**text);
+        let all: Vec<_> = [&*self.text].into_iter().chain(others).collect();
+        all.join(", ")
+    }
+
+    /// Returns the name and the version of what is stored: a name of the type at its version or a lower one.
+    pub(crate) fn of_stored<'a>(&self, stored: &'a str) -> Result<(&'a str, u32), DecodeError> {
+        let (name, version) = split(stored);
+        if self.text_of(name).is_some() && (1..=self.version).contains(&version) {
+            return Ok((name, version));
+        }
+        Err(DecodeError::UnknownManifest {
+            found: shown(stored),
+            expected: self.expected(),
+        })
     }
 }
 
@@ -94,12 +142,8 @@ mod tests {
         ] {
             let checked = catch_unwind(|| check_manifest(&name, version));
             assert_eq!(checked.is_ok(), is_fit, "{name:?} {version}");
-            let text = Manifest {
-                name: "",
-                version,
-                text: format!("{name}:v{version}").into(),
-            };
-            let fits = text.text().len() <= MAX_TEXT_BYTES && !text.text().contains('\0');
+            let text = format!("{name}:v{version}");
+            let fits = text.len() <= MAX_TEXT_BYTES && !text.contains('\0');
             assert_eq!(fits, is_fit, "{name:?} {version}");
         }
     }

@@ -1,9 +1,12 @@
 //! Values that are encoded, values that are refused, and hostile bytes that do no harm.
 
+mod of_applications;
 mod read_again;
 
+use actix_persistence_storage_api::{Payload, PersistenceId};
 use proptest::prelude::*;
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use super::*;
 
@@ -17,11 +20,30 @@ enum Value {
 const LIMIT: usize = DEFAULT_EVENT_LIMIT;
 
 fn manifest() -> Manifest {
-    Manifest::new("test.value", 2)
+    Manifest::new("test.value", &[], 2)
+}
+
+fn try_encode<T: Serialize>(
+    serializer: Serializer,
+    value: &T,
+    limit: usize,
+) -> Result<Payload, EncodeError> {
+    let (serializers, manifest) = (Serializers::default(), manifest());
+    let encoder = Encoder::new(&serializers, serializer, &manifest, limit);
+    value.to_payload(encoder).map(EncodedPayload::into_payload)
 }
 
 fn encode(serializer: Serializer, value: &Value) -> Payload {
-    serializer.encode(value, &manifest(), LIMIT).unwrap()
+    try_encode(serializer, value, LIMIT).unwrap()
+}
+
+fn decode<T: DeserializeOwned>(payload: &Payload) -> Result<T, DecodeError> {
+    let id = PersistenceId::of("Test", "1");
+    let place = Place {
+        persistence_id: &id,
+        number: 1,
+    };
+    super::decode(payload, &manifest(), &Serializers::default(), place)
 }
 
 fn named() -> Value {
@@ -37,7 +59,7 @@ fn both_serializers_give_back_what_they_took() {
         let payload = encode(serializer, &named());
         assert_eq!(payload.serializer_id, serializer.id());
         assert_eq!(&*payload.manifest, "test.value:v2");
-        assert_eq!(decode::<Value>(&payload, &manifest()).unwrap(), named());
+        assert_eq!(decode::<Value>(&payload).unwrap(), named());
     }
 }
 
@@ -52,9 +74,9 @@ fn the_stored_form_is_frozen() {
 #[test]
 fn the_stored_serializer_decides_and_an_unknown_one_is_named() {
     let mut payload = encode(Serializer::Json, &named());
-    assert!(decode::<Value>(&payload, &manifest()).is_ok());
+    assert!(decode::<Value>(&payload).is_ok());
     payload.serializer_id = 1_234;
-    let error = decode::<Value>(&payload, &manifest()).unwrap_err();
+    let error = decode::<Value>(&payload).unwrap_err();
     assert!(error.to_string().contains("1234"), "{error}");
 }
 
@@ -71,7 +93,7 @@ fn lower_versions_are_read_and_higher_or_foreign_ones_refused() {
         ("test.value:vx", false),
     ] {
         payload.manifest = stored.into();
-        let decoded = decode::<Value>(&payload, &manifest());
+        let decoded = decode::<Value>(&payload);
         assert_eq!(decoded.is_ok(), known, "{stored}: {decoded:?}");
     }
 }
@@ -80,7 +102,7 @@ fn lower_versions_are_read_and_higher_or_foreign_ones_refused() {
 fn a_long_manifest_is_cut_in_errors() {
     let mut payload = encode(Serializer::MessagePack, &named());
     payload.manifest = "\u{1f980}".repeat(100_000).into();
-    let error = decode::<Value>(&payload, &manifest()).unwrap_err();
+    let error = decode::<Value>(&payload).unwrap_err();
     assert!(error.to_string().len() < 4_000, "{error}");
 }
 
@@ -91,7 +113,7 @@ fn a_value_over_the_limit_is_refused_before_it_is_built_whole() {
         list: Vec::new(),
     };
     for serializer in [Serializer::MessagePack, Serializer::Json] {
-        let refused = serializer.encode(&large, &manifest(), LIMIT);
+        let refused = try_encode(serializer, &large, LIMIT);
         assert!(matches!(
             refused,
             Err(EncodeError::TooLarge { limit: LIMIT, .. })
@@ -106,12 +128,12 @@ fn what_is_larger_than_the_limit_of_today_is_decoded_up_to_the_hard_limit() {
         list: Vec::new(),
     };
     for serializer in [Serializer::MessagePack, Serializer::Json] {
-        let payload = serializer.encode(&large, &manifest(), 3 * LIMIT).unwrap();
-        assert_eq!(decode::<Value>(&payload, &manifest()).unwrap(), large);
+        let payload = try_encode(serializer, &large, 3 * LIMIT).unwrap();
+        assert_eq!(decode::<Value>(&payload).unwrap(), large);
     }
     let bytes = vec![0; HARD_PAYLOAD_LIMIT + 1];
     let payload = Payload::new(1, manifest().text().clone(), bytes);
-    let error = decode::<Value>(&payload, &manifest()).unwrap_err();
+    let error = decode::<Value>(&payload).unwrap_err();
     assert!(matches!(error, DecodeError::TooLarge { .. }));
 }
 
@@ -120,7 +142,7 @@ fn bytes_after_the_value_are_an_error() {
     for serializer in [Serializer::MessagePack, Serializer::Json] {
         let mut payload = encode(serializer, &named());
         payload.bytes = [&payload.bytes[..], b"1"].concat().into();
-        assert!(decode::<Value>(&payload, &manifest()).is_err());
+        assert!(decode::<Value>(&payload).is_err());
     }
 }
 
@@ -129,7 +151,7 @@ fn a_nesting_bomb_is_refused_without_touching_the_stack() {
     // {"Nested": {"Nested": ...}}: 600 KB of it abort a process that hands them to rmp-serde.
     let bomb = b"\x81\xa6Nested".repeat(100_000);
     let payload = Payload::new(1, manifest().text().clone(), bomb);
-    let error = decode::<Value>(&payload, &manifest()).unwrap_err();
+    let error = decode::<Value>(&payload).unwrap_err();
     assert!(error.to_string().contains("nested too deeply"), "{error}");
 }
 
@@ -158,7 +180,7 @@ proptest! {
     #[test]
     fn random_bytes_never_panic(bytes: Vec<u8>, id in 0_u32..4) {
         let payload = Payload::new(id, manifest().text().clone(), bytes);
-        let _ = decode::<Value>(&payload, &manifest());
+        let _ = decode::<Value>(&payload);
     }
 
     #[test]

@@ -5,9 +5,9 @@ use actix_persistence_storage_api::{
     StorageError,
 };
 
-use crate::serializer::{Manifest, decode, shown};
+use crate::serializer::{Manifest, Place, decode, shown};
 use crate::stores::patience::{self, in_time};
-use crate::{DecodeError, PersistentActor, PersistentContext, Snapshot};
+use crate::{DecodeError, PersistentActor, PersistentContext, Serializers, Snapshot};
 
 /// A stored snapshot, as [`load_snapshot`](PersistentContext::load_snapshot) returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,14 +92,23 @@ impl<A: PersistentActor> PersistentContext<A> {
                 persistence_id,
                 source,
             })?;
-            record.map(decoded).transpose()
+            record
+                .map(|record| decoded(record, &environment.serializers))
+                .transpose()
         }
     }
 }
 
-fn decoded<S: Snapshot>(record: SnapshotRecord) -> Result<LoadedSnapshot<S>, LoadSnapshotError> {
-    let manifest = Manifest::new(S::MANIFEST, S::VERSION);
-    match decode(&record.payload, &manifest) {
+fn decoded<S: Snapshot>(
+    record: SnapshotRecord,
+    serializers: &Serializers,
+) -> Result<LoadedSnapshot<S>, LoadSnapshotError> {
+    let manifest = Manifest::of_snapshot::<S>();
+    let place = Place {
+        persistence_id: &record.metadata.persistence_id,
+        number: record.metadata.sequence_nr,
+    };
+    match decode(&record.payload, &manifest, serializers, place) {
         Ok(snapshot) => Ok(LoadedSnapshot {
             metadata: record.metadata,
             snapshot,

@@ -4,10 +4,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use actix_persistence_storage_api::SnapshotMetadata;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::Serializer;
+use crate::{FromPayload, Serializer, ToPayload};
 
 /// A whole state of a persistent actor.
 ///
@@ -18,13 +17,14 @@ use crate::Serializer;
     label = "cannot be saved as a snapshot",
     note = "derive `Serialize` and `Deserialize`, and `impl Snapshot` with a `MANIFEST` and a `VERSION`; an actor that saves none has `type Snapshot = NoSnapshot`"
 )]
-pub trait Snapshot: Serialize + DeserializeOwned + 'static {
+pub trait Snapshot: ToPayload + FromPayload + 'static {
     /// The stable name of this type in every store; not a Rust type name. As
     /// [`Event::MANIFEST`](crate::Event::MANIFEST) it has at most 243 bytes.
     const MANIFEST: &'static str;
     /// The version of the encoded form, from 1.
     const VERSION: u32;
-    /// The serializer that encodes it; `None` leaves it to the snapshot store's setting `serializer`.
+    /// The format that encodes it, if it is a type of serde; `None` leaves it to the snapshot store's setting
+    /// `serializer`.
     const SERIALIZER: Option<Serializer> = None;
     /// True if the type says that its actor has no snapshots; only [`NoSnapshot`] does.
     const NEVER: bool = false;

@@ -6,6 +6,7 @@ use actix_persistence_storage_api::{AdditionalColumn, SectionReader, StateExtens
 
 use super::super::named_code::NamedCode;
 use super::super::unknown_name::unknown_name;
+use super::not_registered;
 
 /// The key of the section with the additional columns.
 pub(super) const COLUMNS: &str = "additional-columns";
@@ -116,8 +117,4 @@ fn columns_of(
         columns.push(column.clone());
     }
     columns
-}
-
-fn not_registered(message: String, method: &str) -> String {
-    format!("{message}; register it with '{method}'")
 }

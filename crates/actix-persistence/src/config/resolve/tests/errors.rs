@@ -68,7 +68,7 @@ fn one_mistake_one_line() {
         ),
         (
             "[persistence.journal.memory]\nserializer = \"xml\"\n",
-            "app.toml:2: 'persistence.journal.memory.serializer' must be \"messagepack\" or \"json\", not \"xml\"",
+            "app.toml:2: 'persistence.journal.memory.serializer' names the unknown serializer \"xml\"; known serializers: json, messagepack; register it with 'Builder::serializer'",
         ),
         // Wrong types.
         (
