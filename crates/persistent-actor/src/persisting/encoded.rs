@@ -2,21 +2,30 @@
 
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{ChangeEvent, Payload, PersistenceId, Revision, StateUpdate};
+use actix_persistence_storage_api::{ChangeEvent, PersistenceId, Revision, StateUpdate, WriterId};
+
+use crate::serializer::{Outgoing, Place};
 
 /// The encoded form of one call; numbers are given when it is sent.
 pub(crate) enum Encoded {
     /// Events; none for a call that defers.
-    Events(Vec<Payload>),
+    Events(Vec<Outgoing>),
     /// A state, in place of the one before.
     State {
-        payload: Payload,
+        state: Outgoing,
         tags: Vec<Arc<str>>,
         /// The event that records the change in a journal, if there is one.
-        event: Option<ChangeEvent>,
+        event: Option<EncodedChange>,
     },
     /// The delete of a state.
-    Delete { event: Option<ChangeEvent> },
+    Delete { event: Option<EncodedChange> },
+}
+
+/// The encoded form of an event that records the change of a state.
+pub(crate) struct EncodedChange {
+    pub(crate) event: Outgoing,
+    pub(crate) tags: Vec<Arc<str>>,
+    pub(crate) writer: WriterId,
 }
 
 /// A request to a state store.
@@ -35,7 +44,7 @@ impl Encoded {
     /// Returns the number of sequence numbers or revisions that it takes.
     pub(crate) fn len(&self) -> usize {
         match self {
-            Encoded::Events(payloads) => payloads.len(),
+            Encoded::Events(events) => events.len(),
             Encoded::State { .. } | Encoded::Delete { .. } => 1,
         }
     }
@@ -45,11 +54,11 @@ impl Encoded {
         self.len() == 0
     }
 
-    /// Returns the payloads that are stored one by one.
-    pub(crate) fn payloads(&self) -> &[Payload] {
+    /// Returns what is stored one by one.
+    pub(crate) fn outgoing(&self) -> &[Outgoing] {
         match self {
-            Encoded::Events(payloads) => payloads,
-            Encoded::State { payload, .. } => std::slice::from_ref(payload),
+            Encoded::Events(events) => events,
+            Encoded::State { state, .. } => std::slice::from_ref(state),
             Encoded::Delete { .. } => &[],
         }
     }
@@ -58,20 +67,28 @@ impl Encoded {
     pub(crate) fn as_change(&self, id: &PersistenceId, revision: Revision) -> Option<StateChange> {
         match self {
             Encoded::Events(_) => None,
-            Encoded::State {
-                payload,
-                tags,
-                event,
-            } => {
-                let update = StateUpdate::new(id.clone(), revision, payload.clone());
+            Encoded::State { state, tags, event } => {
+                let payload = state.at(Place::of_state(id, revision));
+                let update = StateUpdate::new(id.clone(), revision, payload);
                 let mut update = update.with_tags(tags.iter().cloned());
-                update.change_event.clone_from(event);
+                update.change_event = event.as_ref().map(|event| event.at(id, revision));
                 Some(StateChange::Upsert(update))
             }
             Encoded::Delete { event } => Some(match event {
                 None => StateChange::Delete(id.clone(), revision),
-                Some(event) => StateChange::DeleteWithEvent(id.clone(), revision, event.clone()),
+                Some(event) => {
+                    let event = event.at(id, revision);
+                    StateChange::DeleteWithEvent(id.clone(), revision, event)
+                }
             }),
         }
+    }
+}
+
+impl EncodedChange {
+    /// Returns the event as it is stored beside the state of this revision.
+    fn at(&self, id: &PersistenceId, revision: Revision) -> ChangeEvent {
+        let payload = self.event.at(Place::of_event(id, revision));
+        ChangeEvent::new(payload, self.writer).with_tags(self.tags.iter().cloned())
     }
 }
