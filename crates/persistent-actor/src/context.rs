@@ -49,8 +49,8 @@ use crate::snapshots::retention_steps::StepFuture;
 use crate::stashing::envelope::pack;
 use crate::stashing::stash::StashRef;
 use crate::{
-    EncodeError, EncodedPayload, ManyEvents, NamedStash, NoEvent, Persist, PersistError,
-    PersistentActor, Recovery, RejectionCause, Reply, ReplyTo, ToPayload,
+    EncodeError, ManyEvents, NamedStash, NoEvent, Persist, PersistError, PersistentActor, Recovery,
+    RejectionCause, Reply, ReplyTo,
 };
 
 /// The context of a [`PersistentActor`] or a [`DurableState`](crate::DurableState): an actix context with a run loop of its own.
@@ -316,29 +316,23 @@ impl<A: PersistentActor> PersistentContext<A> {
     fn encode(&self, events: &[A::Event]) -> Result<Encoded, RejectionCause> {
         self.check_phase()?;
         let limit = self.environment.max_event_bytes();
-        let encode = |event: &A::Event| {
-            let encoder = self
-                .environment
-                .event_encoder::<A::Event>(&self.event_manifest, limit);
-            event.to_payload(encoder).map(EncodedPayload::into_payload)
+        let encode = |event| {
+            let manifest = &self.event_manifest;
+            self.environment.encode_event(event, manifest, limit)
         };
         match (A::STORED_AS.hooks(), events) {
             (Some(hooks), [state]) => {
                 let tags = (hooks.tags)(state);
                 self.check_tags(!tags.is_empty())?;
                 let tags = each_once(tags.into_iter().map(Into::into));
-                let payload = encode(state)?;
+                let state = encode(state)?;
                 let event = None;
-                Ok(Encoded::State {
-                    payload,
-                    tags,
-                    event,
-                })
+                Ok(Encoded::State { state, tags, event })
             }
             _ => {
                 self.check_batch(events.len())?;
-                let payloads: Result<_, EncodeError> = events.iter().map(encode).collect();
-                Ok(Encoded::Events(payloads?))
+                let events: Result<_, EncodeError> = events.iter().map(encode).collect();
+                Ok(Encoded::Events(events?))
             }
         }
     }

@@ -17,10 +17,11 @@ pub use live_ids::{LiveIds, ReservedId};
 use crate::environment::conflict_log::ConflictLog;
 use crate::serializer::{
     DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DEFAULT_STATE_LIMIT, HARD_PAYLOAD_LIMIT, Manifest,
+    Outgoing,
 };
 use crate::{
-    DeadLetters, Encoder, Event, OnConflict, PublishedEvents, Serializer, Serializers, Snapshot,
-    StashPolicy, Stores,
+    Compression, DeadLetters, EncodeError, Encoder, Event, OnConflict, PublishedEvents, Serializer,
+    Serializers, Snapshot, StashPolicy, Stores,
 };
 
 /// The stores and settings an actor is started with.
@@ -34,6 +35,10 @@ pub struct Environment {
     pub event_serializer: Serializer,
     /// The serializer of snapshots whose type names none.
     pub snapshot_serializer: Serializer,
+    /// The compression of events, or of states, whose type names none.
+    pub event_compression: Compression,
+    /// The compression of snapshots whose type names none.
+    pub snapshot_compression: Compression,
     /// The back-off of failed actors.
     pub back_off: BackOffSettings,
     /// The number of messages that an actor holds while it recovers or persists, and the fate of further ones.
@@ -176,6 +181,8 @@ impl Environment {
             serializers: Serializers::default(),
             event_serializer: Serializer::default(),
             snapshot_serializer: Serializer::default(),
+            event_compression: Compression::default(),
+            snapshot_compression: Compression::default(),
             back_off: BackOffSettings::default(),
             stash_policy: StashPolicy::default(),
             live_ids: LiveIds::default(),
@@ -210,24 +217,37 @@ impl Environment {
             .min(HARD_PAYLOAD_LIMIT)
     }
 
-    /// Returns what encodes an event, or a state, of this type up to a limit in bytes.
-    pub(crate) fn event_encoder<'a, E: Event>(
-        &'a self,
-        manifest: &'a Manifest,
+    /// Encodes an event, or a state, of at most this many bytes.
+    pub(crate) fn encode_event<E: Event>(
+        &self,
+        event: &E,
+        manifest: &Manifest,
         limit: usize,
-    ) -> Encoder<'a> {
+    ) -> Result<Outgoing, EncodeError> {
         let serializer = E::SERIALIZER.unwrap_or(self.event_serializer);
-        Encoder::new(&self.serializers, serializer, manifest, limit)
+        let encoder = Encoder::new(&self.serializers, serializer, manifest, limit);
+        let compression = E::COMPRESSION.unwrap_or(self.event_compression);
+        let outgoing = Outgoing::new(event, encoder, compression)?;
+        #[cfg(feature = "encryption")]
+        let outgoing =
+            outgoing.encrypted_for(event.data_subject().as_deref(), &self.serializers, limit)?;
+        Ok(outgoing)
     }
 
-    /// Returns what encodes a snapshot of this type.
-    pub(crate) fn snapshot_encoder<'a, S: Snapshot>(
-        &'a self,
-        manifest: &'a Manifest,
-    ) -> Encoder<'a> {
+    /// Encodes a snapshot.
+    pub(crate) fn encode_snapshot<S: Snapshot>(
+        &self,
+        snapshot: &S,
+    ) -> Result<Outgoing, EncodeError> {
+        let (manifest, limit) = (Manifest::of_snapshot::<S>(), self.max_snapshot_bytes());
         let serializer = S::SERIALIZER.unwrap_or(self.snapshot_serializer);
-        let limit = self.max_snapshot_bytes();
-        Encoder::new(&self.serializers, serializer, manifest, limit)
+        let encoder = Encoder::new(&self.serializers, serializer, &manifest, limit);
+        let compression = S::COMPRESSION.unwrap_or(self.snapshot_compression);
+        let outgoing = Outgoing::new(snapshot, encoder, compression)?;
+        #[cfg(feature = "encryption")]
+        let outgoing =
+            outgoing.encrypted_for(snapshot.data_subject().as_deref(), &self.serializers, limit)?;
+        Ok(outgoing)
     }
 }
 

@@ -44,10 +44,15 @@ pub use error::{
     ReplayIssueKind, ReserveError, StartError, UnknownStore,
 };
 pub use serializer::{
-    DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DEFAULT_STATE_LIMIT, DecodeError, EncodeError,
-    EncodedPayload, Encoder, FIRST_APPLICATION_SERIALIZER_ID, FromPayload, HARD_PAYLOAD_LIMIT,
-    ReadValue, SerdeFormat, Serializer, SerializerCollision, Serializers, StoredPayload,
-    StoredState, ToPayload, decode_state,
+    Compression, DEFAULT_COMPRESSION_MIN_BYTES, DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT,
+    DEFAULT_STATE_LIMIT, DecodeError, EncodeError, EncodedPayload, Encoder,
+    FIRST_APPLICATION_SERIALIZER_ID, FromPayload, HARD_PAYLOAD_LIMIT, ReadValue, SerdeFormat,
+    Serializer, SerializerCollision, Serializers, StoredPayload, StoredState, ToPayload,
+    decode_state,
+};
+#[cfg(feature = "encryption")]
+pub use serializer::{
+    CurrentKey, EncryptionKey, FoundKey, InvalidKeyId, KeyId, KeyStore, Shredded,
 };
 
 /// The crate of the types that a [`SerdeFormat`] gets.

@@ -1,25 +1,47 @@
 //! Encodes events, snapshots and states as bytes, and decodes them.
 
 mod built_in;
+mod compression;
+mod decode;
 mod decode_error;
 mod encode_error;
+#[cfg(feature = "encryption")]
+mod encryption;
+#[cfg(any(feature = "zstd", feature = "encryption"))]
+mod envelope;
 mod from_payload;
 mod guarded;
+#[cfg(feature = "encryption")]
+mod key_store;
 mod limited_writer;
 mod manifest;
 mod message_pack_scan;
+mod outgoing;
+mod place;
 mod serde_format;
 mod serializers;
+#[cfg(feature = "encryption")]
+mod shredded;
 mod stored_state;
 mod to_payload;
+mod wrapping;
+#[cfg(feature = "zstd")]
+mod zstd;
 
+pub use compression::{Compression, DEFAULT_COMPRESSION_MIN_BYTES};
+pub(crate) use decode::{decode_event, decode_snapshot};
 pub use decode_error::DecodeError;
 pub use encode_error::EncodeError;
 pub use from_payload::{FromPayload, StoredPayload};
-pub(crate) use from_payload::{Place, decode};
+#[cfg(feature = "encryption")]
+pub use key_store::{CurrentKey, EncryptionKey, FoundKey, InvalidKeyId, KeyId, KeyStore};
 pub(crate) use manifest::{Manifest, shown};
+pub(crate) use outgoing::Outgoing;
+pub(crate) use place::Place;
 pub use serde_format::{FIRST_APPLICATION_SERIALIZER_ID, ReadValue, SerdeFormat};
 pub use serializers::{SerializerCollision, Serializers};
+#[cfg(feature = "encryption")]
+pub use shredded::Shredded;
 pub use stored_state::{StoredState, decode_state};
 pub use to_payload::{EncodedPayload, Encoder, ToPayload};
 

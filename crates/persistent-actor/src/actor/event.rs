@@ -1,8 +1,13 @@
 //! The trait of the events that an actor persists.
 
+#[cfg(feature = "encryption")]
+use std::borrow::Cow;
+
 use actix_persistence_storage_api::{SequenceNr, Timestamp};
 
-use crate::{FromPayload, Serializer, ToPayload};
+#[cfg(feature = "encryption")]
+use crate::Shredded;
+use crate::{Compression, FromPayload, Serializer, ToPayload};
 
 /// A fact that a persistent actor stores and that makes its state when replayed.
 ///
@@ -48,6 +53,26 @@ pub trait Event: ToPayload + FromPayload + Send + Sync + 'static {
     /// The format that encodes it, if it is a type of serde; `None` leaves it to the journal's setting `serializer`. For
     /// reading, the stored event decides.
     const SERIALIZER: Option<Serializer> = None;
+    /// The compression of what is stored; `None` leaves it to the setting `compression` of the journal.
+    const COMPRESSION: Option<Compression> = None;
+
+    /// Returns the data subject, such as the number of a customer, whose personal data it holds: it is encrypted with the
+    /// key that the [`KeyStore`](crate::KeyStore) has for the subject. `None` stores it in plain.
+    ///
+    /// Only the encoded value is encrypted: not the persistence id, the manifest, tags or metadata, nor what the
+    /// application stores beside it.
+    #[cfg(feature = "encryption")]
+    fn data_subject(&self) -> Option<Cow<'_, str>> {
+        None
+    }
+
+    /// Returns what takes the place of a stored one whose key was destroyed; `None`, as unless implemented otherwise,
+    /// makes the recovery fail.
+    #[cfg(feature = "encryption")]
+    fn shredded(what: &Shredded<'_>) -> Option<Self> {
+        let _ = what;
+        None
+    }
 }
 
 /// The metadata of an event, for [`on_event_at`](crate::PersistentActor::on_event_at).

@@ -1,6 +1,11 @@
 //! The trait of the state that an actor without events stores.
 
-use crate::{DecodeError, Event, FromPayload, Serializer, StoredState, ToPayload};
+#[cfg(feature = "encryption")]
+use std::borrow::Cow;
+
+#[cfg(feature = "encryption")]
+use crate::Shredded;
+use crate::{Compression, DecodeError, Event, FromPayload, Serializer, StoredState, ToPayload};
 
 /// The state of an actor that is stored as it is now, not as the events that led to it.
 ///
@@ -55,6 +60,26 @@ pub trait State: ToPayload + FromPayload + Send + Sync + 'static {
     /// The format that encodes it, if it is a type of serde; `None` leaves it to the state store's setting `serializer`.
     /// For reading, the stored state decides.
     const SERIALIZER: Option<Serializer> = None;
+    /// The compression of what is stored; `None` leaves it to the setting `compression` of the state store.
+    const COMPRESSION: Option<Compression> = None;
+
+    /// Returns the data subject, such as the number of a customer, whose personal data it holds: it is encrypted with the
+    /// key that the [`KeyStore`](crate::KeyStore) has for the subject. `None` stores it in plain.
+    ///
+    /// Only the encoded value is encrypted: not the persistence id, the manifest, tags or metadata, nor what the
+    /// application stores beside it.
+    #[cfg(feature = "encryption")]
+    fn data_subject(&self) -> Option<Cow<'_, str>> {
+        None
+    }
+
+    /// Returns what takes the place of a stored one whose key was destroyed; `None`, as unless implemented otherwise,
+    /// makes the recovery fail.
+    #[cfg(feature = "encryption")]
+    fn shredded(what: &Shredded<'_>) -> Option<Self> {
+        let _ = what;
+        None
+    }
 
     /// Returns the tags by which queries find this state; they replace those of the state before. Their order has no
     /// meaning, and a repeated tag is stored once.
@@ -78,4 +103,15 @@ impl<S: State> Event for S {
     const MANIFEST: &'static str = <S as State>::MANIFEST;
     const VERSION: u32 = <S as State>::VERSION;
     const SERIALIZER: Option<Serializer> = <S as State>::SERIALIZER;
+    const COMPRESSION: Option<Compression> = <S as State>::COMPRESSION;
+
+    #[cfg(feature = "encryption")]
+    fn data_subject(&self) -> Option<Cow<'_, str>> {
+        State::data_subject(self)
+    }
+
+    #[cfg(feature = "encryption")]
+    fn shredded(what: &Shredded<'_>) -> Option<Self> {
+        <S as State>::shredded(what)
+    }
 }

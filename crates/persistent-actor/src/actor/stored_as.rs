@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use actix_persistence_storage_api::Revision;
+use actix_persistence_storage_api::{Payload, PersistenceId, Revision};
 
 use crate::{
-    DecodeError, PersistError, PersistentActor, PersistentContext, RejectionCause, StoredState,
+    DecodeError, PersistError, PersistentActor, PersistentContext, RejectionCause, Serializers,
 };
 
 /// The way in which an actor is stored; part of [`PersistentActor`] and made by this crate only.
@@ -22,8 +22,9 @@ pub(crate) struct StateHooks<A: PersistentActor> {
     pub(crate) on_delete_rejected: fn(&mut A, &RejectionCause, &mut PersistentContext<A>),
 }
 
-/// Makes a state of what is stored.
-pub(crate) type ReadState<S> = fn(StoredState<'_>) -> Result<S, DecodeError>;
+/// Makes a state of what is stored under an id at a revision.
+pub(crate) type ReadState<S> =
+    fn(&Serializers, &PersistenceId, Revision, &Payload) -> Result<S, DecodeError>;
 
 impl<A: PersistentActor> StoredAs<A> {
     pub(crate) const EVENTS: Self = Self(None);

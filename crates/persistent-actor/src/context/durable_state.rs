@@ -1,9 +1,9 @@
 //! The methods of a context for an actor whose current state is stored.
 
-use actix_persistence_storage_api::{ChangeEvent, Operation, Revision, StorageError};
+use actix_persistence_storage_api::{Operation, Revision, StorageError};
 
 use crate::persisting::beside::Beside;
-use crate::persisting::encoded::Encoded;
+use crate::persisting::encoded::{Encoded, EncodedChange};
 use crate::persisting::pending::Kind;
 use crate::persisting::persisted_events::PersistedEvents;
 use crate::serializer::Manifest;
@@ -35,7 +35,10 @@ impl<A: DurableState> PersistentContext<A> {
             } = &mut encoded
             {
                 let event = self.change_event(event)?;
-                *place = Some(event.with_tags(tags.iter().cloned()));
+                *place = Some(EncodedChange {
+                    tags: tags.clone(),
+                    ..event
+                });
             }
             Ok(encoded)
         });
@@ -50,7 +53,7 @@ impl<A: DurableState> PersistentContext<A> {
 
     fn push_delete(
         &mut self,
-        event: impl FnOnce(&Self) -> Result<Option<ChangeEvent>, RejectionCause>,
+        event: impl FnOnce(&Self) -> Result<Option<EncodedChange>, RejectionCause>,
     ) -> Persist<A, NoEvent> {
         let phase = self.check_phase();
         let encoded = phase.and_then(|()| event(self).map(|event| Encoded::Delete { event }));
@@ -58,18 +61,19 @@ impl<A: DurableState> PersistentContext<A> {
         self.push(Kind::Stashing, nothing, encoded, beside)
     }
 
-    fn change_event<E: Event>(&self, event: &E) -> Result<ChangeEvent, RejectionCause> {
+    fn change_event<E: Event>(&self, event: &E) -> Result<EncodedChange, RejectionCause> {
         if !self.environment.stores.has_change_events() {
             let id = self.persistence_id.clone();
             return Err(StorageError::no_change_events(Operation::UpsertState, id).into());
         }
         let manifest = Manifest::of_event::<E>();
         // The journal, which knows its own limit, has the last word.
-        let encoder = self
-            .environment
-            .event_encoder::<E>(&manifest, HARD_PAYLOAD_LIMIT);
-        let payload = event.to_payload(encoder)?.into_payload();
-        Ok(ChangeEvent::new(payload, self.writer))
+        let limit = HARD_PAYLOAD_LIMIT;
+        Ok(EncodedChange {
+            event: self.environment.encode_event(event, &manifest, limit)?,
+            tags: Vec::new(),
+            writer: self.writer,
+        })
     }
 
     /// Returns the revision of the state, or of the delete, that the actor has applied; 0 if nothing was ever

@@ -11,11 +11,10 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use tokio::sync::oneshot;
 
-use crate::serializer::Manifest;
+use crate::serializer::Place;
 use crate::stores::patience::{self, in_time};
 use crate::{
     DeleteMessagesError, PersistentActor, PersistentContext, SaveSnapshotError, StoreResponse,
-    ToPayload,
 };
 
 impl<A: PersistentActor> PersistentContext<A> {
@@ -38,21 +37,20 @@ impl<A: PersistentActor> PersistentContext<A> {
             self.last_sequence_nr,
             Timestamp::now(),
         );
-        let manifest = Manifest::of_snapshot::<A::Snapshot>();
-        let encoder = self.environment.snapshot_encoder::<A::Snapshot>(&manifest);
         let saving = match (
             self.environment.stores.snapshot_store(),
-            snapshot.to_payload(encoder),
+            self.environment.encode_snapshot(snapshot),
         ) {
             (None, _) => Err(SaveSnapshotError::NoSnapshotStore),
             _ if self.retention.left_out_events() => Err(SaveSnapshotError::EventsLeftOut),
             (_, Err(error)) => Err(error.into()),
-            (Some(store), Ok(payload)) => Ok(in_time(
-                Operation::SaveSnapshot,
-                metadata.persistence_id.clone(),
-                patience::for_saving(store),
-                store.save(metadata.clone(), payload.into_payload()),
-            )),
+            (Some(store), Ok(snapshot)) => {
+                let id = metadata.persistence_id.clone();
+                let place = Place::of_snapshot(&id, metadata.sequence_nr);
+                let saving = store.save(metadata.clone(), snapshot.at(place));
+                let limit = patience::for_saving(store);
+                Ok(in_time(Operation::SaveSnapshot, id, limit, saving))
+            }
         };
         async move {
             let result = match saving {

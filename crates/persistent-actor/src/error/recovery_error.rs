@@ -207,8 +207,16 @@ impl RecoveryError {
             RecoveryError::SnapshotNeeded { source, .. } => {
                 source.as_ref().is_some_and(|source| source.is_transient())
             }
+            RecoveryError::Event { source, .. }
+            | RecoveryError::Snapshot { source, .. }
+            | RecoveryError::State { source, .. } => source.is_transient(),
             RecoveryError::Overtaken { .. } => true,
             _ => false,
         }
+    }
+
+    /// Returns whether a snapshot cannot be read because its key was destroyed.
+    pub(crate) fn is_shredded(&self) -> bool {
+        matches!(self, RecoveryError::Snapshot { source, .. } if source.is_shredded())
     }
 }

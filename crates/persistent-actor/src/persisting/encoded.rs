@@ -3,22 +3,31 @@
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    ChangeEvent, Payload, PersistenceId, Revision, StateDelete, StateUpdate, StateWrite,
+    ChangeEvent, PersistenceId, Revision, StateDelete, StateUpdate, StateWrite, WriterId,
 };
+
+use crate::serializer::{Outgoing, Place};
 
 /// The encoded form of one call; numbers are given when it is sent.
 pub(crate) enum Encoded {
     /// Events; none for a call that defers.
-    Events(Vec<Payload>),
+    Events(Vec<Outgoing>),
     /// A state, in place of the one before.
     State {
-        payload: Payload,
+        state: Outgoing,
         tags: Vec<Arc<str>>,
         /// The event that records the change in a journal, if there is one.
-        event: Option<ChangeEvent>,
+        event: Option<EncodedChange>,
     },
     /// The delete of a state.
-    Delete { event: Option<ChangeEvent> },
+    Delete { event: Option<EncodedChange> },
+}
+
+/// The encoded form of an event that records the change of a state.
+pub(crate) struct EncodedChange {
+    pub(crate) event: Outgoing,
+    pub(crate) tags: Vec<Arc<str>>,
+    pub(crate) writer: WriterId,
 }
 
 impl Encoded {
@@ -27,7 +36,7 @@ impl Encoded {
     /// Returns the number of sequence numbers or revisions that it takes.
     pub(crate) fn len(&self) -> usize {
         match self {
-            Encoded::Events(payloads) => payloads.len(),
+            Encoded::Events(events) => events.len(),
             Encoded::State { .. } | Encoded::Delete { .. } => 1,
         }
     }
@@ -37,11 +46,11 @@ impl Encoded {
         self.len() == 0
     }
 
-    /// Returns the payloads that are stored one by one.
-    pub(crate) fn payloads(&self) -> &[Payload] {
+    /// Returns what is stored one by one.
+    pub(crate) fn outgoing(&self) -> &[Outgoing] {
         match self {
-            Encoded::Events(payloads) => payloads,
-            Encoded::State { payload, .. } => std::slice::from_ref(payload),
+            Encoded::Events(events) => events,
+            Encoded::State { state, .. } => std::slice::from_ref(state),
             Encoded::Delete { .. } => &[],
         }
     }
@@ -50,21 +59,26 @@ impl Encoded {
     pub(crate) fn as_change(&self, id: &PersistenceId, revision: Revision) -> Option<StateWrite> {
         match self {
             Encoded::Events(_) => None,
-            Encoded::State {
-                payload,
-                tags,
-                event,
-            } => {
-                let update = StateUpdate::new(id.clone(), revision, payload.clone());
+            Encoded::State { state, tags, event } => {
+                let payload = state.at(Place::of_state(id, revision));
+                let update = StateUpdate::new(id.clone(), revision, payload);
                 let mut update = update.with_tags(tags.iter().cloned());
-                update.change_event.clone_from(event);
+                update.change_event = event.as_ref().map(|event| event.at(id, revision));
                 Some(update.into())
             }
             Encoded::Delete { event } => {
                 let mut delete = StateDelete::new(id.clone(), revision);
-                delete.change_event.clone_from(event);
+                delete.change_event = event.as_ref().map(|event| event.at(id, revision));
                 Some(delete.into())
             }
         }
+    }
+}
+
+impl EncodedChange {
+    /// Returns the event as it is stored beside the state of this revision.
+    fn at(&self, id: &PersistenceId, revision: Revision) -> ChangeEvent {
+        let payload = self.event.at(Place::of_event(id, revision));
+        ChangeEvent::new(payload, self.writer).with_tags(self.tags.iter().cloned())
     }
 }

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, EventRecord, Fence, Operation, Payload, PersistenceId, Revision, SequenceNr,
-    StateWrite, StorageError, StorageErrorKind, Timestamp, WriteOutcome, WriterId,
+    AtomicWrite, EventRecord, Fence, Operation, PersistenceId, Revision, SequenceNr, StateWrite,
+    StorageError, StorageErrorKind, Timestamp, WriteOutcome, WriterId,
 };
 
 use crate::persisting::attached::{Attached, AttachedRef};
@@ -13,6 +13,7 @@ use crate::persisting::beside::Beside;
 use crate::persisting::encoded::Encoded;
 use crate::persisting::persisted_events::PersistedEvents;
 use crate::replying::cause::CauseRef;
+use crate::serializer::{Outgoing, Place};
 use crate::{EncodeError, PersistError, PersistentActor, RejectionCause};
 
 /// Says whether commands wait for the handlers of a call.
@@ -105,10 +106,10 @@ pub(crate) struct WriteLimit {
 
 impl WriteLimit {
     /// Takes these events off the limit; returns whether they fitted.
-    fn takes(&mut self, payloads: &[Payload]) -> bool {
-        let bytes: usize = payloads.iter().map(Payload::len).sum();
-        let fits = payloads.len() <= self.events && bytes <= self.bytes;
-        self.events = self.events.saturating_sub(payloads.len());
+    fn takes(&mut self, events: &[Outgoing]) -> bool {
+        let bytes: usize = events.iter().map(Outgoing::len).sum();
+        let fits = events.len() <= self.events && bytes <= self.bytes;
+        self.events = self.events.saturating_sub(events.len());
         self.bytes = self.bytes.saturating_sub(bytes);
         fits
     }
@@ -245,15 +246,16 @@ impl<A: PersistentActor> PendingQueue<A> {
             if !matches!(invocation.state, State::Unsent) {
                 continue;
             }
-            if !limit.takes(invocation.encoded.payloads()) && !writes.is_empty() {
+            if !limit.takes(invocation.encoded.outgoing()) && !writes.is_empty() {
                 self.unsent_from = self.left + index as u64;
                 break;
             }
             let records: Vec<_> = (next..)
-                .zip(invocation.encoded.payloads())
+                .zip(invocation.encoded.outgoing())
                 .enumerate()
-                .map(|(index, (nr, payload))| {
-                    EventRecord::new(nr, timestamp, writer, payload.clone())
+                .map(|(index, (nr, event))| {
+                    let payload = event.at(Place::of_event(persistence_id, nr));
+                    EventRecord::new(nr, timestamp, writer, payload)
                         .with_tags(invocation.beside.tags(index).iter().cloned())
                 })
                 .collect();

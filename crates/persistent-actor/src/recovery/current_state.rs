@@ -6,9 +6,9 @@ use actix_persistence_storage_api::{
 
 use crate::actor::stored_as::ReadState;
 use crate::environment::Environment;
-use crate::serializer::{Manifest, Place, shown};
+use crate::serializer::shown;
 use crate::stores::patience::{self, in_time};
-use crate::{Event, RecoveryError, StoredState};
+use crate::{Event, RecoveryError};
 
 /// Returns the state and its revision; no state after a delete, and revision 0 as well if there never was one.
 pub(crate) async fn current_state<S: Event>(
@@ -24,21 +24,15 @@ pub(crate) async fn current_state<S: Event>(
         .await
         .map_err(failed)?;
     let decode = |record: StateRecord| {
-        let manifest = Manifest::of_event::<S>();
-        let payload = &record.payload;
-        let place = Place {
-            persistence_id,
-            number: current.revision,
-        };
-        StoredState::new(payload, &manifest, &environment.serializers, place)
-            .and_then(read)
-            .map_err(|source| RecoveryError::State {
-                persistence_id: persistence_id.clone(),
-                revision: current.revision,
-                serializer_id: payload.serializer_id,
-                manifest: shown(&payload.manifest),
-                source,
-            })
+        let (payload, revision) = (&record.payload, current.revision);
+        let decoded = read(&environment.serializers, persistence_id, revision, payload);
+        decoded.map_err(|source| RecoveryError::State {
+            persistence_id: persistence_id.clone(),
+            revision,
+            serializer_id: payload.serializer_id,
+            manifest: shown(&payload.manifest),
+            source,
+        })
     };
     Ok((current.revision, current.state.map(decode).transpose()?))
 }

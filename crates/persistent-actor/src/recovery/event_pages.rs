@@ -11,7 +11,7 @@ use actix_persistence_store_actor::Reply;
 
 use crate::environment::Environment;
 use crate::recovery::replay_filter::{Offered, ReplayFilter};
-use crate::serializer::{Manifest, Place, decode, shown};
+use crate::serializer::{Manifest, Place, decode_event, shown};
 use crate::stores::patience::{self, in_time};
 use crate::time_slice::TimeSlice;
 use crate::{Event, EventMeta, RecoveryError, Serializers};
@@ -259,14 +259,9 @@ impl<E: Event> EventPages<E> {
     fn decode(&mut self, record: &EventRecord) -> Result<NumberedEvent<E>, RecoveryError> {
         let sequence_nr = record.sequence_nr;
         self.check_order(sequence_nr)?;
-        let (payload, place) = (
-            &record.payload,
-            Place {
-                persistence_id: &self.persistence_id,
-                number: sequence_nr,
-            },
-        );
-        let decoded = decode(payload, &self.manifest, &self.serializers, place);
+        let payload = &record.payload;
+        let place = Place::of_event(&self.persistence_id, sequence_nr);
+        let decoded = decode_event(payload, &self.manifest, &self.serializers, place);
         let event = decoded.map_err(|source| RecoveryError::Event {
             persistence_id: self.persistence_id.clone(),
             sequence_nr,

@@ -11,13 +11,13 @@ use actix_persistence_storage_api::{
 
 use crate::environment::Environment;
 use crate::error::error_chain::ErrorChain;
-use crate::serializer::{Manifest, Place, decode, shown};
+use crate::serializer::{Manifest, Place, decode_snapshot, shown};
 use crate::snapshots::snapshot::{OfferAnswer, OfferState};
 use crate::{Recovery, RecoveryError, Snapshot, SnapshotOffer};
 
 /// Goes from the youngest snapshot that the recovery allows to older ones, until the actor takes one.
 ///
-/// Only where snapshots are optional is there more than one attempt.
+/// Only where snapshots are optional is there more than one attempt, and after a snapshot whose key was destroyed.
 pub(crate) struct SnapshotSearch<S> {
     environment: Arc<Environment>,
     persistence_id: PersistenceId,
@@ -126,7 +126,8 @@ impl<S: Snapshot> SnapshotSearch<S> {
         sequence_nr: Option<SequenceNr>,
         error: RecoveryError,
     ) -> Result<(), RecoveryError> {
-        if !self.is_optional {
+        // One that is gone on purpose is no damage: whether it can be done without is for the events to say.
+        if !self.is_optional && !error.is_shredded() {
             return Err(error);
         }
         tracing::warn!(
@@ -202,12 +203,9 @@ impl<S: Snapshot> SnapshotSearch<S> {
 
     fn offer(&self, record: SnapshotRecord) -> Result<SnapshotOffer<S>, RecoveryError> {
         let manifest = Manifest::of_snapshot::<S>();
-        let place = Place {
-            persistence_id: &self.persistence_id,
-            number: record.metadata.sequence_nr,
-        };
+        let place = Place::of_snapshot(&self.persistence_id, record.metadata.sequence_nr);
         let serializers = &self.environment.serializers;
-        match decode(&record.payload, &manifest, serializers, place) {
+        match decode_snapshot(&record.payload, &manifest, serializers, place) {
             Ok(snapshot) => Ok(SnapshotOffer::new(record.metadata, snapshot)),
             Err(source) => Err(RecoveryError::Snapshot {
                 persistence_id: self.persistence_id.clone(),

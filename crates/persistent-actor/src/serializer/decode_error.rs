@@ -2,6 +2,9 @@
 
 use std::error::Error;
 
+#[cfg(feature = "encryption")]
+use super::KeyId;
+
 /// The reason why stored bytes could not be decoded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -25,6 +28,38 @@ pub enum DecodeError {
         /// The ids and names of those that are known.
         known: String,
     },
+    /// The value is compressed or encrypted, and this program was built without the feature that reads it.
+    #[error("stored by serializer {id}, which needs the feature '{feature}' of this library")]
+    MissingFeature {
+        /// The id that is stored.
+        id: u32,
+        /// The feature.
+        feature: &'static str,
+    },
+    /// The value is encrypted with a key that was destroyed, and its type has no `shredded` value.
+    #[cfg(feature = "encryption")]
+    #[error(
+        "the key {key_id:?} of its data subject was destroyed; implement `shredded` for its type to go on without it"
+    )]
+    Shredded {
+        /// The id of the key.
+        key_id: KeyId,
+    },
+    /// The value is encrypted with a key that the key store has never had.
+    #[cfg(feature = "encryption")]
+    #[error("encrypted with the key {key_id:?}, which the key store does not know")]
+    UnknownKey {
+        /// The id of the key.
+        key_id: KeyId,
+    },
+    /// The key store failed; the next attempt may succeed.
+    #[cfg(feature = "encryption")]
+    #[error("the key store failed")]
+    KeyStore(#[source] Box<dyn Error + Send + Sync>),
+    /// The value is encrypted, but there is no key store.
+    #[cfg(feature = "encryption")]
+    #[error("it is encrypted, but there is no key store: register one with the builder")]
+    NoKeyStore,
     /// The stored value has more bytes than this program decodes.
     #[error("{len} bytes are more than the limit of {limit}")]
     TooLarge {
@@ -49,4 +84,24 @@ pub enum DecodeError {
         /// The error of the serializer.
         source: Box<dyn Error + Send + Sync>,
     },
+}
+
+impl DecodeError {
+    /// Returns whether the value is gone on purpose: its key was destroyed.
+    pub(crate) fn is_shredded(&self) -> bool {
+        #[cfg(feature = "encryption")]
+        if matches!(self, DecodeError::Shredded { .. }) {
+            return true;
+        }
+        false
+    }
+
+    /// Returns whether a later attempt may succeed.
+    pub(crate) fn is_transient(&self) -> bool {
+        #[cfg(feature = "encryption")]
+        if matches!(self, DecodeError::KeyStore(_)) {
+            return true;
+        }
+        false
+    }
 }

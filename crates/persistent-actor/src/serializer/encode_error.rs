@@ -48,6 +48,24 @@ pub enum EncodeError {
         /// The manifest with which it would have been stored.
         manifest: String,
     },
+    /// The key store has no key for the data subject of the value.
+    #[cfg(feature = "encryption")]
+    #[error("there is no key for the data subject of {manifest}")]
+    KeyStore {
+        /// The manifest with which it would have been stored.
+        manifest: String,
+        /// The error of the key store.
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// The value has a data subject, but there is no key store: it is never stored in plain.
+    #[cfg(feature = "encryption")]
+    #[error(
+        "{manifest} has a data subject, but there is no key store: register one with the builder"
+    )]
+    NoKeyStore {
+        /// The manifest with which it would have been stored.
+        manifest: String,
+    },
     /// The value chose a manifest that its type could not read again.
     #[error("the manifest {manifest:?} is none of those that its type reads: {expected}")]
     UnknownManifest {

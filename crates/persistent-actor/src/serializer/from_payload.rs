@@ -1,13 +1,15 @@
 //! Values that can be decoded, by serde or by a serializer of their own.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 
-use actix_persistence_storage_api::{Payload, PersistenceId};
+use actix_persistence_storage_api::Payload;
 use serde::de::DeserializeOwned;
 
 use super::to_payload::check_id;
-use super::{DecodeError, HARD_PAYLOAD_LIMIT, Manifest, Serializers, shown};
+use super::wrapping::unwrap;
+use super::{DecodeError, Place, Serializers, shown};
 
 /// A value that can be decoded from what is stored; every type with serde's `Deserialize` is one.
 ///
@@ -40,43 +42,24 @@ impl<T: DeserializeOwned> FromPayload for T {
     }
 }
 
-/// The place under which a payload is stored.
-#[derive(Clone, Copy, Debug)]
-#[expect(
-    dead_code,
-    reason = "it is there for what binds a payload to its place"
-)]
-pub(crate) struct Place<'a> {
-    pub(crate) persistence_id: &'a PersistenceId,
-    /// The sequence number of an event or a snapshot, or the revision of a state.
-    pub(crate) number: u64,
-}
-
 /// An encoded value as it came from its store, for [`FromPayload::from_payload`].
-#[derive(Clone, Copy)]
 pub struct StoredPayload<'a> {
-    payload: &'a Payload,
+    payload: Cow<'a, Payload>,
     name: &'a str,
     version: u32,
     serializers: &'a Serializers,
 }
 
 impl<'a> StoredPayload<'a> {
-    /// Takes a payload that was stored under this name and version.
+    /// Takes a payload that was stored under this name and version, and decrypts and decompresses it.
     pub(crate) fn new(
         payload: &'a Payload,
         (name, version): (&'a str, u32),
         serializers: &'a Serializers,
-        _place: Place<'a>,
+        place: Place<'_>,
     ) -> Result<Self, DecodeError> {
-        if payload.len() > HARD_PAYLOAD_LIMIT {
-            return Err(DecodeError::TooLarge {
-                len: payload.len(),
-                limit: HARD_PAYLOAD_LIMIT,
-            });
-        }
         Ok(Self {
-            payload,
+            payload: unwrap(payload, serializers, place)?,
             name,
             version,
             serializers,
@@ -146,17 +129,4 @@ impl fmt::Debug for StoredPayload<'_> {
             .field("manifest", &shown(&self.payload.manifest))
             .finish_non_exhaustive()
     }
-}
-
-/// Decodes what a store returned for this place: the stored serializer decides, never the present setting.
-///
-/// Every size up to [`HARD_PAYLOAD_LIMIT`] is decoded, whatever the limits of today are.
-pub(crate) fn decode<T: FromPayload>(
-    payload: &Payload,
-    manifest: &Manifest,
-    serializers: &Serializers,
-    place: Place<'_>,
-) -> Result<T, DecodeError> {
-    let stored = manifest.of_stored(&payload.manifest)?;
-    StoredPayload::new(payload, stored, serializers, place)?.decode()
 }

@@ -4,12 +4,18 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
+#[cfg(feature = "encryption")]
+use actix_persistence_storage_api::Payload;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+#[cfg(feature = "encryption")]
+use super::encryption::{self, Seal};
 use super::limited_writer::LimitedWriter;
 use super::serde_format::{self, FIRST_APPLICATION_SERIALIZER_ID, SerdeFormat};
 use super::{DecodeError, Serializer, built_in, message_pack_scan};
+#[cfg(feature = "encryption")]
+use super::{EncodeError, KeyStore, Place};
 
 /// The serializers that a program knows: the two of the library, and the formats that the application registered.
 ///
@@ -17,6 +23,8 @@ use super::{DecodeError, Serializer, built_in, message_pack_scan};
 #[derive(Clone, Default)]
 pub struct Serializers {
     formats: Arc<[Arc<dyn SerdeFormat>]>,
+    #[cfg(feature = "encryption")]
+    key_store: Option<Arc<dyn KeyStore>>,
 }
 
 /// Two serializers, or a serializer and the library, want the same id or name.
@@ -94,7 +102,28 @@ impl Serializers {
         let formats = self.formats.iter().cloned().chain([format]);
         Ok(Self {
             formats: formats.collect(),
+            ..self
         })
+    }
+
+    /// Sets the key store, for values that have a data subject.
+    #[cfg(feature = "encryption")]
+    #[must_use]
+    pub fn with_key_store(mut self, key_store: Arc<dyn KeyStore>) -> Self {
+        self.key_store = Some(key_store);
+        self
+    }
+
+    /// Gets what encrypts a value of this subject.
+    #[cfg(feature = "encryption")]
+    pub(super) fn seal(&self, data_subject: &str, manifest: &str) -> Result<Seal, EncodeError> {
+        Seal::of(self.key_store.as_deref(), data_subject, manifest)
+    }
+
+    /// Decrypts a payload that is stored at this place.
+    #[cfg(feature = "encryption")]
+    pub(super) fn open(&self, payload: &Payload, place: Place<'_>) -> Result<Payload, DecodeError> {
+        encryption::open(payload, self.key_store.as_deref(), place)
     }
 
     /// Returns the id and the name of each.

@@ -4,8 +4,7 @@ use std::fmt;
 
 use actix_persistence_storage_api::{Payload, PersistenceId, Revision};
 
-use super::from_payload::{FromPayload, Place, StoredPayload};
-use crate::serializer::Manifest;
+use super::{FromPayload, Manifest, Place, StoredPayload};
 use crate::{DecodeError, Serializers, State};
 
 /// The stored form of a state: bytes, and the version of the type they were encoded from.
@@ -16,7 +15,7 @@ pub struct StoredState<'a>(StoredPayload<'a>);
 /// [change handlers](actix_persistence_storage_api::ChangeHandler).
 ///
 /// Knows the serializers of the library and the type's own; [`Serializers::decode_state`] knows those of the
-/// application too.
+/// application too, and reads what is encrypted.
 ///
 /// # Errors
 /// [`DecodeError`] if the payload is of another type or a higher version, or cannot be decoded.
@@ -36,22 +35,23 @@ impl Serializers {
         revision: Revision,
         payload: &Payload,
     ) -> Result<S, DecodeError> {
-        let place = Place {
-            persistence_id,
-            number: revision,
-        };
+        let place = Place::of_state(persistence_id, revision);
         let manifest = Manifest::of_event::<S>();
-        StoredState::new(payload, &manifest, self, place).and_then(S::from_stored)
+        let decoded = StoredState::new(payload, &manifest, self, place).and_then(S::from_stored);
+        #[cfg(feature = "encryption")]
+        let decoded =
+            super::decode::or_shredded(decoded, payload, &manifest, place, <S as State>::shredded);
+        decoded
     }
 }
 
 impl<'a> StoredState<'a> {
     /// Fails if the payload is a state of another name than `manifest` has, or of a higher version.
-    pub(crate) fn new(
+    fn new(
         payload: &'a Payload,
         manifest: &Manifest,
         serializers: &'a Serializers,
-        place: Place<'a>,
+        place: Place<'_>,
     ) -> Result<Self, DecodeError> {
         let stored = manifest.of_stored(&payload.manifest)?;
         StoredPayload::new(payload, stored, serializers, place).map(Self)

@@ -2,6 +2,8 @@
 
 mod of_applications;
 mod read_again;
+#[cfg(all(feature = "zstd", feature = "encryption"))]
+mod wrapped;
 
 use actix_persistence_storage_api::{Payload, PersistenceId};
 use proptest::prelude::*;
@@ -39,11 +41,8 @@ fn encode(serializer: Serializer, value: &Value) -> Payload {
 
 fn decode<T: DeserializeOwned>(payload: &Payload) -> Result<T, DecodeError> {
     let id = PersistenceId::of("Test", "1");
-    let place = Place {
-        persistence_id: &id,
-        number: 1,
-    };
-    super::decode(payload, &manifest(), &Serializers::default(), place)
+    let place = Place::of_event(&id, 1);
+    decode::decode(payload, &manifest(), &Serializers::default(), place)
 }
 
 fn named() -> Value {

@@ -5,7 +5,7 @@ use actix_persistence_storage_api::{
     StorageError,
 };
 
-use crate::serializer::{Manifest, Place, decode, shown};
+use crate::serializer::{Manifest, Place, decode_snapshot, shown};
 use crate::stores::patience::{self, in_time};
 use crate::{DecodeError, PersistentActor, PersistentContext, Serializers, Snapshot};
 
@@ -104,11 +104,9 @@ fn decoded<S: Snapshot>(
     serializers: &Serializers,
 ) -> Result<LoadedSnapshot<S>, LoadSnapshotError> {
     let manifest = Manifest::of_snapshot::<S>();
-    let place = Place {
-        persistence_id: &record.metadata.persistence_id,
-        number: record.metadata.sequence_nr,
-    };
-    match decode(&record.payload, &manifest, serializers, place) {
+    let metadata = &record.metadata;
+    let place = Place::of_snapshot(&metadata.persistence_id, metadata.sequence_nr);
+    match decode_snapshot(&record.payload, &manifest, serializers, place) {
         Ok(snapshot) => Ok(LoadedSnapshot {
             metadata: record.metadata,
             snapshot,

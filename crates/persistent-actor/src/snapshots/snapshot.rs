@@ -1,12 +1,16 @@
 //! Whole states, stored to shorten recovery.
 
+#[cfg(feature = "encryption")]
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use actix_persistence_storage_api::SnapshotMetadata;
 use serde::{Deserialize, Serialize};
 
-use crate::{FromPayload, Serializer, ToPayload};
+#[cfg(feature = "encryption")]
+use crate::Shredded;
+use crate::{Compression, FromPayload, Serializer, ToPayload};
 
 /// A whole state of a persistent actor.
 ///
@@ -26,8 +30,29 @@ pub trait Snapshot: ToPayload + FromPayload + 'static {
     /// The format that encodes it, if it is a type of serde; `None` leaves it to the snapshot store's setting
     /// `serializer`.
     const SERIALIZER: Option<Serializer> = None;
+    /// The compression of what is stored; `None` leaves it to the setting `compression` of the snapshot store.
+    const COMPRESSION: Option<Compression> = None;
     /// True if the type says that its actor has no snapshots; only [`NoSnapshot`] does.
     const NEVER: bool = false;
+
+    /// Returns the data subject, such as the number of a customer, whose personal data it holds: it is encrypted with the
+    /// key that the [`KeyStore`](crate::KeyStore) has for the subject. `None` stores it in plain.
+    ///
+    /// Only the encoded value is encrypted: not the persistence id, the manifest, tags or metadata, nor what the
+    /// application stores beside it.
+    #[cfg(feature = "encryption")]
+    fn data_subject(&self) -> Option<Cow<'_, str>> {
+        None
+    }
+
+    /// Returns what takes the place of a stored one whose key was destroyed; `None`, as unless implemented otherwise,
+    /// lets the
+    /// recovery go on with an older snapshot, or with every event; it fails if some of those that are needed were deleted.
+    #[cfg(feature = "encryption")]
+    fn shredded(what: &Shredded<'_>) -> Option<Self> {
+        let _ = what;
+        None
+    }
 }
 
 /// The snapshot type of actors that have none: it has no values, so nothing can be saved.

@@ -70,11 +70,8 @@ fn decoded<T: FromPayload>(
     manifest: &Manifest,
     payload: &Payload,
 ) -> Result<T, DecodeError> {
-    let place = Place {
-        persistence_id: &PersistenceId::of("Test", "1"),
-        number: 1,
-    };
-    decode(payload, manifest, serializers, place)
+    let id = PersistenceId::of("Test", "1");
+    decode::decode(payload, manifest, serializers, Place::of_event(&id, 1))
 }
 
 #[test]
