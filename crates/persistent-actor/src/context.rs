@@ -39,14 +39,14 @@ use crate::persisting::in_flight::InFlight;
 use crate::persisting::pending::{Kind, PendingQueue};
 use crate::persisting::persisted_events::PersistedEvents;
 use crate::replying::cause::CauseRef;
-use crate::serializer::{Manifest, check_manifest};
+use crate::schema::{self, Schema};
 use crate::snapshots::retention_rounds::RetentionRounds;
 use crate::snapshots::retention_steps::StepFuture;
 use crate::stashing::envelope::pack;
 use crate::stashing::stash::StashRef;
 use crate::{
-    EncodeError, Event, ManyEvents, NamedStash, NoEvent, Persist, PersistError, PersistentActor,
-    Recovery, RejectionCause, Reply, ReplyTo,
+    EncodeError, ManyEvents, NamedStash, NoEvent, Persist, PersistError, PersistentActor, Recovery,
+    RejectionCause, Reply, ReplyTo,
 };
 
 /// The context of a [`PersistentActor`] or a [`DurableState`](crate::DurableState): an actix context with a run loop of its own.
@@ -87,7 +87,7 @@ pub struct PersistentContext<A: PersistentActor> {
     pub(crate) deleted_to: SequenceNr,
     /// The last number known to be used; the next event gets the one after it.
     used_sequence_nr: SequenceNr,
-    event_manifest: Manifest,
+    event_schema: Arc<Schema<A::Event>>,
     /// Keeps the stores open until they have done what this actor asked of them.
     keep: Rc<dyn Any>,
 }
@@ -125,10 +125,7 @@ impl<A: PersistentActor> PersistentContext<A> {
             fence: Fence::TakesOver { from: 0 },
             deleted_to: 0,
             used_sequence_nr: 0,
-            event_manifest: {
-                const { check_manifest(A::Event::MANIFEST, A::Event::VERSION) };
-                Manifest::new(A::Event::MANIFEST, A::Event::VERSION)
-            },
+            event_schema: schema::of_event().expect("no actor is started whose schema cannot be"),
             keep,
         }
     }
@@ -297,7 +294,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         self.check_phase()?;
         let serializer = self.environment.event_serializer::<A::Event>();
         let limit = self.environment.max_event_bytes();
-        let encode = |event| serializer.encode(event, &self.event_manifest, limit);
+        let encode = |event| self.event_schema.encode(event, serializer, limit);
         match (A::STORED_AS.hooks(), events) {
             (Some(hooks), [state]) => {
                 let tags = self.tags((hooks.tags)(state))?;
@@ -441,7 +438,7 @@ impl<A: PersistentActor> PersistentContext<A> {
     }
 
     pub(crate) fn event_manifest(&self) -> &str {
-        self.event_manifest.text()
+        self.event_schema.manifest().text()
     }
 }
 

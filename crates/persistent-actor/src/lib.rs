@@ -17,6 +17,7 @@ mod stores;
 mod time_slice;
 
 mod error;
+mod schema;
 mod serializer;
 
 pub use actor::{DurableState, Event, EventMeta, PersistentActor, State};
@@ -43,7 +44,11 @@ pub use error::{
     ErrorChain, FromPersistError, PersistError, RecoveryError, RejectionCause, ReplayIssue,
     ReplayIssueKind, ReserveError, StartError, UnknownStore,
 };
+pub use schema::{
+    Chain, InvalidUpcasters, NoVersion, StateUpcasters, Stored, ToMany, ToOne, Upcasters, Versions,
+    decode_state,
+};
 pub use serializer::{
     DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DEFAULT_STATE_LIMIT, DecodeError, EncodeError,
-    HARD_PAYLOAD_LIMIT, Serializer, StoredState, decode_state,
+    HARD_PAYLOAD_LIMIT, Serializer,
 };

@@ -4,7 +4,6 @@ mod guarded;
 mod limited_writer;
 mod manifest;
 mod message_pack_scan;
-mod stored_state;
 
 use std::error::Error;
 
@@ -13,8 +12,9 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub(crate) use manifest::{Manifest, check_manifest, shown};
-pub use stored_state::{StoredState, decode_state};
+use crate::InvalidUpcasters;
+
+pub(crate) use manifest::{Manifest, check_manifest, parse_manifest, shown};
 
 use guarded::Rules;
 use limited_writer::LimitedWriter;
@@ -63,21 +63,63 @@ pub enum EncodeError {
         /// The error of the serializer.
         source: Box<dyn Error + Send + Sync>,
     },
+    /// The value has no form in the older version that is written, see [`Upcasters::writes`](crate::Upcasters::writes).
+    #[error("it cannot be stored as {manifest}: {reason}")]
+    NoOlderForm {
+        /// The manifest with which it would have been stored.
+        manifest: String,
+        /// The reason that the type gave.
+        reason: String,
+    },
+    /// The type declares about its older forms what cannot be.
+    #[error(transparent)]
+    Upcasters(#[from] InvalidUpcasters),
 }
 
 /// The reason why stored bytes could not be decoded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// The manifest is that of another type, or of a newer version of this one.
-    #[error("unknown manifest {found:?}, this program reads {expected:?} and older versions of it")]
+    /// The name is not one that the type has or had, or it stands without a version.
+    #[error("unknown manifest {found:?}; {readable}")]
     UnknownManifest {
         /// The manifest that is stored.
         found: String,
-        /// The manifest that this program writes.
-        expected: String,
+        /// The names and versions that this program reads.
+        readable: String,
     },
-    /// The type does not take it, see [`StoredState::refuse`](crate::StoredState::refuse).
+    /// No step leads from this version to that of today; see [`Upcasters`](crate::Upcasters).
+    #[error("no step reads version {version} of {name:?}; {readable}")]
+    MissingStep {
+        /// The name that is stored.
+        name: String,
+        /// The version that is stored.
+        version: u32,
+        /// The names and versions that this program reads.
+        readable: String,
+    },
+    /// A program wrote it in which the type has a higher version.
+    #[error("version {version} of {name:?} is of a newer program; {readable}")]
+    NewerVersion {
+        /// The name of the type.
+        name: &'static str,
+        /// The version that is stored.
+        version: u32,
+        /// The names and versions that this program reads.
+        readable: String,
+    },
+    /// A step from an older form to that of today panicked.
+    #[error("a step from {manifest:?} to the form of today panicked: {message}")]
+    StepPanicked {
+        /// The manifest that is stored.
+        manifest: String,
+        /// The message of the panic.
+        message: String,
+    },
+    /// The type declares about its older forms what cannot be.
+    #[error(transparent)]
+    Upcasters(#[from] InvalidUpcasters),
+    /// The type does not take it, see [`Stored::refuse`](crate::Stored::refuse).
     #[error("the type refuses it: {0}")]
     Refused(String),
     /// The library has no serializer with this id.
@@ -151,7 +193,7 @@ impl Serializer {
         }
     }
 
-    /// Encodes a value, and stops as soon as it grows over `limit` bytes; refuses what [`decode`] would refuse.
+    /// Encodes a value, and stops as soon as it grows over `limit` bytes; refuses what [`decode_as`] would refuse.
     pub(crate) fn encode<T: Serialize>(
         self,
         value: &T,
@@ -193,15 +235,6 @@ impl Serializer {
 /// Decodes what a store returned: the stored serializer decides, never the present setting.
 ///
 /// Every size up to [`HARD_PAYLOAD_LIMIT`] is decoded, whatever the limits of today are.
-pub(crate) fn decode<T: DeserializeOwned>(
-    payload: &Payload,
-    manifest: &Manifest,
-) -> Result<T, DecodeError> {
-    manifest.stored_version(&payload.manifest)?;
-    decode_as(payload)
-}
-
-/// Decodes bytes as [`decode`] does, whatever the type of what was stored.
 pub(crate) fn decode_as<T: DeserializeOwned>(payload: &Payload) -> Result<T, DecodeError> {
     if payload.len() > HARD_PAYLOAD_LIMIT {
         return Err(DecodeError::TooLarge {

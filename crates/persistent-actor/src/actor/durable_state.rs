@@ -6,7 +6,7 @@ use actix_persistence_storage_api::{PersistenceId, Revision};
 use crate::actor::stored_as::{StateHooks, StoredAs};
 use crate::{
     BackOffSettings, NoSnapshot, PersistError, PersistentActor, PersistentContext, RecoveryError,
-    RecoveryReplies, RejectionCause, StashPolicy, State,
+    RecoveryReplies, RejectionCause, StashPolicy, State, decode_state,
 };
 
 /// An actor whose current state is stored, and is there again after a restart; as Akka's `DurableStateBehavior`.
@@ -164,7 +164,7 @@ impl<A: DurableState> PersistentActor for A {
     const STORED_AS: StoredAs<Self> = StoredAs::state(&StateHooks {
         plugin_id: A::state_plugin_id,
         tags: A::State::tags,
-        read: A::State::from_stored,
+        read: decode_state::<A::State>,
         on_none: |actor| actor.on_state(None),
         on_delete_failure: |actor, error, revision| {
             DurableState::on_persist_failure(actor, error, None, revision);

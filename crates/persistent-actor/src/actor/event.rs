@@ -4,13 +4,14 @@ use actix_persistence_storage_api::{SequenceNr, Timestamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::Serializer;
+use crate::{Serializer, Upcasters};
 
 /// A fact that a persistent actor stores and that makes its state when replayed.
 ///
 /// The manifest is what stands in the store beside every event, so it must stay the same when the Rust type is
 /// renamed or moved. Raise the version when the encoded form changes in a way that older programs cannot read:
-/// a program refuses to replay events of a version above its own.
+/// a program refuses to replay events of a version above its own. What was stored before is read as
+/// [`upcasters`](Self::upcasters) says.
 ///
 /// An event that is stored can be read again: a value that decoding would refuse is
 /// [rejected](crate::EncodeError::Serializer) when it is persisted, such as one that is nested too deeply. The type has
@@ -50,6 +51,12 @@ pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The serializer that encodes it; `None` leaves it to the journal's setting `serializer`. For reading, the stored
     /// event decides.
     const SERIALIZER: Option<Serializer> = None;
+
+    /// Returns the forms in which events of this type were stored before, and how each becomes today's: necessary as soon
+    /// as `VERSION` is above 1. Called once in a process.
+    fn upcasters() -> Upcasters<Self> {
+        Upcasters::new()
+    }
 }
 
 /// The metadata of an event, for [`on_event_at`](crate::PersistentActor::on_event_at).

@@ -2,11 +2,9 @@
 
 use std::fmt;
 
-use actix_persistence_storage_api::Revision;
+use actix_persistence_storage_api::{Payload, Revision};
 
-use crate::{
-    DecodeError, PersistError, PersistentActor, PersistentContext, RejectionCause, StoredState,
-};
+use crate::{DecodeError, PersistError, PersistentActor, PersistentContext, RejectionCause};
 
 /// The way in which an actor is stored; part of [`PersistentActor`] and made by this crate only.
 pub struct StoredAs<A: PersistentActor>(Option<&'static StateHooks<A>>);
@@ -23,7 +21,7 @@ pub(crate) struct StateHooks<A: PersistentActor> {
 }
 
 /// Makes a state of what is stored.
-pub(crate) type ReadState<S> = fn(StoredState<'_>) -> Result<S, DecodeError>;
+pub(crate) type ReadState<S> = fn(&Payload) -> Result<S, DecodeError>;
 
 impl<A: PersistentActor> StoredAs<A> {
     pub(crate) const EVENTS: Self = Self(None);

@@ -5,9 +5,9 @@ use actix_persistence_storage_api::{ChangeEvent, Operation, Revision, StorageErr
 use crate::persisting::encoded::Encoded;
 use crate::persisting::pending::Kind;
 use crate::persisting::persisted_events::PersistedEvents;
-use crate::serializer::Manifest;
 use crate::{
-    DurableState, Event, HARD_PAYLOAD_LIMIT, NoEvent, Persist, PersistentContext, RejectionCause,
+    DurableState, EncodeError, Event, HARD_PAYLOAD_LIMIT, NoEvent, Persist, PersistentContext,
+    RejectionCause, schema,
 };
 
 impl<A: DurableState> PersistentContext<A> {
@@ -62,9 +62,9 @@ impl<A: DurableState> PersistentContext<A> {
             return Err(StorageError::no_change_events(Operation::UpsertState, id).into());
         }
         let serializer = self.environment.event_serializer::<E>();
-        let manifest = Manifest::new(E::MANIFEST, E::VERSION);
+        let schema = schema::of_event::<E>().map_err(EncodeError::from)?;
         // The journal, which knows its own limit, has the last word.
-        let payload = serializer.encode(event, &manifest, HARD_PAYLOAD_LIMIT)?;
+        let payload = schema.encode(event, serializer, HARD_PAYLOAD_LIMIT)?;
         Ok(ChangeEvent::new(payload, self.writer))
     }
 

@@ -11,11 +11,10 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use tokio::sync::oneshot;
 
-use crate::serializer::{Manifest, check_manifest};
 use crate::stores::patience::{self, in_time};
 use crate::{
-    DeleteMessagesError, PersistentActor, PersistentContext, SaveSnapshotError, Snapshot,
-    StoreResponse,
+    DeleteMessagesError, PersistentActor, PersistentContext, SaveSnapshotError, StoreResponse,
+    schema,
 };
 
 impl<A: PersistentActor> PersistentContext<A> {
@@ -39,12 +38,12 @@ impl<A: PersistentActor> PersistentContext<A> {
             Timestamp::now(),
         );
         let serializer = self.environment.snapshot_serializer::<A::Snapshot>();
-        const { check_manifest(A::Snapshot::MANIFEST, A::Snapshot::VERSION) };
-        let manifest = Manifest::new(A::Snapshot::MANIFEST, A::Snapshot::VERSION);
+        let schema = schema::of_snapshot::<A::Snapshot>();
+        let schema = schema.expect("no actor is started whose schema cannot be");
         let limit = self.environment.max_snapshot_bytes();
         let saving = match (
             self.environment.stores.snapshot_store(),
-            serializer.encode(snapshot, &manifest, limit),
+            schema.encode(snapshot, serializer, limit),
         ) {
             (None, _) => Err(SaveSnapshotError::NoSnapshotStore),
             _ if self.retention.left_out_events() => Err(SaveSnapshotError::EventsLeftOut),

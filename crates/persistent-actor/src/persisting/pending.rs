@@ -182,6 +182,7 @@ impl<A: PersistentActor> PendingQueue<A> {
         mut fence: Fence,
         writer: WriterId,
         mut next: SequenceNr,
+        adapter_manifest: Option<&Arc<str>>,
         mut limit: WriteLimit,
     ) -> Vec<AtomicWrite> {
         let mut writes = Vec::new();
@@ -202,7 +203,11 @@ impl<A: PersistentActor> PendingQueue<A> {
             }
             let records: Vec<_> = (next..)
                 .zip(invocation.encoded.payloads())
-                .map(|(nr, payload)| EventRecord::new(nr, timestamp, writer, payload.clone()))
+                .map(|(nr, payload)| {
+                    let mut record = EventRecord::new(nr, timestamp, writer, payload.clone());
+                    record.adapter_manifest = adapter_manifest.cloned().unwrap_or_default();
+                    record
+                })
                 .collect();
             invocation.state = State::Sent {
                 first: next,

@@ -4,14 +4,14 @@ use actix_persistence_storage_api::{
     Operation, PersistenceId, Revision, StateRecord, StorageError,
 };
 
+use crate::RecoveryError;
 use crate::actor::stored_as::ReadState;
 use crate::environment::Environment;
-use crate::serializer::{Manifest, shown};
+use crate::serializer::shown;
 use crate::stores::patience::{self, in_time};
-use crate::{Event, RecoveryError, StoredState};
 
 /// Returns the state and its revision; no state after a delete, and revision 0 as well if there never was one.
-pub(crate) async fn current_state<S: Event>(
+pub(crate) async fn current_state<S>(
     environment: &Environment,
     persistence_id: &PersistenceId,
     read: ReadState<S>,
@@ -24,17 +24,14 @@ pub(crate) async fn current_state<S: Event>(
         .await
         .map_err(failed)?;
     let decode = |record: StateRecord| {
-        let manifest = Manifest::new(S::MANIFEST, S::VERSION);
         let payload = &record.payload;
-        StoredState::new(payload, &manifest)
-            .and_then(read)
-            .map_err(|source| RecoveryError::State {
-                persistence_id: persistence_id.clone(),
-                revision: current.revision,
-                serializer_id: payload.serializer_id,
-                manifest: shown(&payload.manifest),
-                source,
-            })
+        read(payload).map_err(|source| RecoveryError::State {
+            persistence_id: persistence_id.clone(),
+            revision: current.revision,
+            serializer_id: payload.serializer_id,
+            manifest: shown(&payload.manifest),
+            source,
+        })
     };
     Ok((current.revision, current.state.map(decode).transpose()?))
 }

@@ -1,6 +1,6 @@
 //! Reads and decodes the events of one id, page by page, and proves that none is missing.
 
-use std::marker::PhantomData;
+use std::sync::Arc;
 
 use actix_persistence_journal_actor::{JournalHandle, ReplayFilterMode};
 use actix_persistence_storage_api::{
@@ -11,16 +11,17 @@ use actix_persistence_store_actor::Reply;
 
 use crate::environment::Environment;
 use crate::recovery::replay_filter::{Offered, ReplayFilter};
-use crate::serializer::{Manifest, decode, shown};
+use crate::schema::{self, Read, Schema};
+use crate::serializer::shown;
 use crate::stores::patience::{self, in_time};
 use crate::time_slice::TimeSlice;
 use crate::{Event, EventMeta, RecoveryError};
 
-/// A decoded event with its number and time.
+/// A stored event with its number and time, decoded: nearly always as one of today.
 pub(crate) struct NumberedEvent<E> {
     pub(crate) sequence_nr: SequenceNr,
     pub(crate) timestamp: Timestamp,
-    pub(crate) event: E,
+    pub(crate) events: Read<E>,
 }
 
 impl<E> NumberedEvent<E> {
@@ -45,7 +46,7 @@ impl<E> NumberedEvent<E> {
 pub(crate) struct EventPages<E> {
     journal: JournalHandle,
     persistence_id: PersistenceId,
-    manifest: Manifest,
+    schema: Arc<Schema<E>>,
     filter: Option<ReplayFilter>,
     instead_of: Option<Box<RecoveryError>>,
     /// The highest number that was deleted before the replay began; the snapshot that was found covers these events, or
@@ -58,7 +59,6 @@ pub(crate) struct EventPages<E> {
     left: u64,
     /// The number of the last event that was returned.
     given: SequenceNr,
-    event: PhantomData<fn() -> E>,
 }
 
 /// A page that the journal reads, or has read. Dropping it loses the answer and nothing else.
@@ -82,16 +82,19 @@ impl<E: Event> EventPages<E> {
             persistence_id: persistence_id.clone(),
             source,
         })?;
+        let schema = schema::of_event().map_err(|source| RecoveryError::Upcasters {
+            persistence_id: persistence_id.clone(),
+            source,
+        })?;
         Ok(Self {
             filter: ReplayFilter::new(&journal.settings().replay_filter),
             journal,
             persistence_id,
-            manifest: Manifest::new(E::MANIFEST, E::VERSION),
+            schema,
             next: range.from.max(1),
             to: range.to,
             left: max_events,
             given: 0,
-            event: PhantomData,
             instead_of: None,
             deleted_before,
             ahead: None,
@@ -104,7 +107,7 @@ impl<E: Event> EventPages<E> {
         self
     }
 
-    /// Returns the next events in order; empty at the end.
+    /// Returns the next stored events in order; empty at the end.
     pub(crate) async fn next_page(&mut self) -> Result<Vec<NumberedEvent<E>>, RecoveryError> {
         while self.wants_more() {
             let passed = match self.read_page().await {
@@ -257,18 +260,18 @@ impl<E: Event> EventPages<E> {
     fn decode(&mut self, record: &EventRecord) -> Result<NumberedEvent<E>, RecoveryError> {
         let sequence_nr = record.sequence_nr;
         self.check_order(sequence_nr)?;
-        let event =
-            decode(&record.payload, &self.manifest).map_err(|source| RecoveryError::Event {
-                persistence_id: self.persistence_id.clone(),
-                sequence_nr,
-                serializer_id: record.payload.serializer_id,
-                manifest: shown(&record.payload.manifest),
-                source,
-            })?;
+        let read = self.schema.read(&record.payload, &record.adapter_manifest);
+        let events = read.map_err(|source| RecoveryError::Event {
+            persistence_id: self.persistence_id.clone(),
+            sequence_nr,
+            serializer_id: record.payload.serializer_id,
+            manifest: shown(&record.payload.manifest),
+            source,
+        })?;
         Ok(NumberedEvent {
             sequence_nr,
             timestamp: record.timestamp,
-            event,
+            events,
         })
     }
 

@@ -11,9 +11,9 @@ use actix_persistence_storage_api::{
 
 use crate::environment::Environment;
 use crate::error::error_chain::ErrorChain;
-use crate::serializer::{Manifest, decode, shown};
+use crate::serializer::shown;
 use crate::snapshots::snapshot::{OfferAnswer, OfferState};
-use crate::{Recovery, RecoveryError, Snapshot, SnapshotOffer};
+use crate::{Recovery, RecoveryError, Snapshot, SnapshotOffer, schema};
 
 /// Goes from the youngest snapshot that the recovery allows to older ones, until the actor takes one.
 ///
@@ -201,8 +201,7 @@ impl<S: Snapshot> SnapshotSearch<S> {
     }
 
     fn offer(&self, record: SnapshotRecord) -> Result<SnapshotOffer<S>, RecoveryError> {
-        let manifest = Manifest::new(S::MANIFEST, S::VERSION);
-        match decode(&record.payload, &manifest) {
+        match schema::read_snapshot(&record.payload) {
             Ok(snapshot) => Ok(SnapshotOffer::new(record.metadata, snapshot)),
             Err(source) => Err(RecoveryError::Snapshot {
                 persistence_id: self.persistence_id.clone(),

@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::MAX_TEXT_BYTES;
 
-use super::DecodeError;
-
 /// Returns a stored manifest as errors show it: cut where it is longer than any that is ever stored.
 pub(crate) fn shown(stored: &str) -> String {
     const MOST: usize = 255;
@@ -19,15 +17,22 @@ pub(crate) fn shown(stored: &str) -> String {
 #[derive(Clone, Debug)]
 pub(crate) struct Manifest {
     text: Arc<str>,
-    name: &'static str,
     version: u32,
+}
+
+/// Returns the name and the version of a stored manifest.
+pub(crate) fn parse_manifest(stored: &str) -> Option<(&str, u32)> {
+    let (name, version) = stored.rsplit_once(":v")?;
+    let version = version.parse().ok().filter(|version| *version > 0)?;
+    Some((name, version))
 }
 
 /// Refuses, while the program is compiled, a type under whose name no store could store anything.
 ///
 /// # Panics
-/// If the name and the version do not fit into [`MAX_TEXT_BYTES`], or the name holds NUL.
+/// If the name and the version do not fit into [`MAX_TEXT_BYTES`], the name holds NUL, or the version is 0.
 pub(crate) const fn check_manifest(name: &str, version: u32) {
+    assert!(version > 0, "VERSION must be 1 or higher");
     let digits = match version.checked_ilog10() {
         Some(log) => log as usize + 1,
         None => 1,
@@ -47,7 +52,6 @@ impl Manifest {
     pub(crate) fn new(name: &'static str, version: u32) -> Self {
         Self {
             text: format!("{name}:v{version}").into(),
-            name,
             version,
         }
     }
@@ -56,20 +60,8 @@ impl Manifest {
         &self.text
     }
 
-    /// The version of what is stored: this name at this version or a lower one is accepted.
-    pub(crate) fn stored_version(&self, stored: &str) -> Result<u32, DecodeError> {
-        if stored == &*self.text {
-            return Ok(self.version);
-        }
-        stored
-            .rsplit_once(":v")
-            .filter(|(name, _)| *name == self.name)
-            .and_then(|(_, version)| version.parse().ok())
-            .filter(|version| (1..=self.version).contains(version))
-            .ok_or_else(|| DecodeError::UnknownManifest {
-                found: shown(stored),
-                expected: self.text.to_string(),
-            })
+    pub(crate) fn version(&self) -> u32 {
+        self.version
     }
 }
 
@@ -95,7 +87,6 @@ mod tests {
             let checked = catch_unwind(|| check_manifest(&name, version));
             assert_eq!(checked.is_ok(), is_fit, "{name:?} {version}");
             let text = Manifest {
-                name: "",
                 version,
                 text: format!("{name}:v{version}").into(),
             };

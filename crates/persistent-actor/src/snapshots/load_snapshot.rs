@@ -5,9 +5,9 @@ use actix_persistence_storage_api::{
     StorageError,
 };
 
-use crate::serializer::{Manifest, decode, shown};
+use crate::serializer::shown;
 use crate::stores::patience::{self, in_time};
-use crate::{DecodeError, PersistentActor, PersistentContext, Snapshot};
+use crate::{DecodeError, PersistentActor, PersistentContext, Snapshot, schema};
 
 /// A stored snapshot, as [`load_snapshot`](PersistentContext::load_snapshot) returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,8 +98,7 @@ impl<A: PersistentActor> PersistentContext<A> {
 }
 
 fn decoded<S: Snapshot>(record: SnapshotRecord) -> Result<LoadedSnapshot<S>, LoadSnapshotError> {
-    let manifest = Manifest::new(S::MANIFEST, S::VERSION);
-    match decode(&record.payload, &manifest) {
+    match schema::read_snapshot(&record.payload) {
         Ok(snapshot) => Ok(LoadedSnapshot {
             metadata: record.metadata,
             snapshot,

@@ -7,7 +7,7 @@ use actix_persistence_storage_api::SnapshotMetadata;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::Serializer;
+use crate::{Serializer, StateUpcasters};
 
 /// A whole state of a persistent actor.
 ///
@@ -28,6 +28,12 @@ pub trait Snapshot: Serialize + DeserializeOwned + 'static {
     const SERIALIZER: Option<Serializer> = None;
     /// True if the type says that its actor has no snapshots; only [`NoSnapshot`] does.
     const NEVER: bool = false;
+
+    /// Returns the forms in which snapshots of this type were stored before, and how each becomes today's: necessary as
+    /// soon as `VERSION` is above 1. Called once in a process.
+    fn upcasters() -> StateUpcasters<Self> {
+        StateUpcasters::new()
+    }
 }
 
 /// The snapshot type of actors that have none: it has no values, so nothing can be saved.

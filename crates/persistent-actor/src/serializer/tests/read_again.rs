@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{LIMIT, manifest};
 use crate::HARD_PAYLOAD_LIMIT;
-use crate::serializer::{EncodeError, Serializer, decode};
+use crate::serializer::{EncodeError, Serializer, decode_as};
 
 const BOTH: [Serializer; 2] = [Serializer::MessagePack, Serializer::Json];
 
@@ -149,7 +149,7 @@ where
 {
     match serializer.encode(value, &manifest(), limit) {
         Ok(payload) => {
-            let decoded: T = decode(&payload, &manifest()).unwrap();
+            let decoded: T = decode_as(&payload).unwrap();
             assert!(decoded == *value, "{serializer:?} returns another value");
             true
         }
