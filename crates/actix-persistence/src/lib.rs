@@ -41,6 +41,8 @@ pub use actix_persistence_persistent_actor::{
     StateUpcasters, StoreResponse, Stored, Subscription, TakeOver, UnfinishedActor, UnfinishedWork,
     Upcasters,
 };
+#[cfg(feature = "shape-lock")]
+pub use actix_persistence_persistent_actor::ShapeLock;
 pub use actix_persistence_storage_api as storage_api;
 pub use actix_persistence_storage_api::{
     PersistenceId, Revision, SequenceNr, SnapshotCriteria, SnapshotMetadata, Timestamp,

@@ -19,6 +19,8 @@ mod time_slice;
 mod error;
 mod schema;
 mod serializer;
+#[cfg(feature = "shape-lock")]
+mod shape_lock;
 
 pub use actor::{DurableState, Event, EventMeta, PersistentActor, State};
 pub use context::PersistentContext;
@@ -52,3 +54,5 @@ pub use serializer::{
     DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DEFAULT_STATE_LIMIT, DecodeError, EncodeError,
     HARD_PAYLOAD_LIMIT, Serializer,
 };
+#[cfg(feature = "shape-lock")]
+pub use shape_lock::ShapeLock;

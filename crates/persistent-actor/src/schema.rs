@@ -120,6 +120,26 @@ impl<T> Schema<T> {
         }
     }
 
+    /// Encodes a value in today's form, even if an older one is written.
+    #[cfg(feature = "shape-lock")]
+    pub(crate) fn encode_own(
+        &self,
+        value: &T,
+        serializer: Serializer,
+        limit: usize,
+    ) -> Result<Payload, EncodeError>
+    where
+        T: Serialize,
+    {
+        serializer.encode(value, &self.manifest, limit)
+    }
+
+    /// Returns whether the type has or had the name in a manifest.
+    #[cfg(feature = "shape-lock")]
+    pub(crate) fn has_name_of(&self, manifest: &str) -> bool {
+        self.forms.has_name_of(manifest)
+    }
+
     /// Decodes what a store returned: the stored serializer, name and version decide.
     pub(crate) fn read(
         &self,

@@ -169,7 +169,7 @@ impl Serializer {
         }
     }
 
-    fn from_id(id: u32) -> Result<Self, DecodeError> {
+    pub(crate) fn from_id(id: u32) -> Result<Self, DecodeError> {
         match id {
             1 => Ok(Serializer::MessagePack),
             2 => Ok(Serializer::Json),

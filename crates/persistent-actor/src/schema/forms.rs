@@ -73,6 +73,11 @@ impl<T> Forms<T> {
         Ok((forms, writing))
     }
 
+    #[cfg(feature = "shape-lock")]
+    pub(super) fn has_name_of(&self, manifest: &str) -> bool {
+        parse_manifest(manifest).is_some_and(|(name, _)| self.forms.contains_key(name))
+    }
+
     /// Returns the version of a stored manifest, and its form.
     pub(super) fn find(&self, manifest: &str) -> Result<(u32, &Form<T>), DecodeError> {
         let known = parse_manifest(manifest)
