@@ -33,6 +33,8 @@ pub use persistence::Persistence;
 pub use replay::Replayed;
 pub use stopping::StopReport;
 
+#[cfg(feature = "shape-lock")]
+pub use actix_persistence_persistent_actor::ShapeLock;
 pub use actix_persistence_persistent_actor::{
     BackOffSettings, Chain, DeadLetter, DurableState, Event, EventMeta, Lagged, LoadedSnapshot,
     ManyEvents, NoEvent, NoSnapshot, OnConflict, OneEvent, Persist, PersistError, PersistFuture,
@@ -41,8 +43,6 @@ pub use actix_persistence_persistent_actor::{
     StateUpcasters, StoreResponse, Stored, Subscription, TakeOver, UnfinishedActor, UnfinishedWork,
     Upcasters,
 };
-#[cfg(feature = "shape-lock")]
-pub use actix_persistence_persistent_actor::ShapeLock;
 pub use actix_persistence_storage_api as storage_api;
 pub use actix_persistence_storage_api::{
     PersistenceId, Revision, SequenceNr, SnapshotCriteria, SnapshotMetadata, Timestamp,
