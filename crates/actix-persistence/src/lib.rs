@@ -33,12 +33,15 @@ pub use persistence::Persistence;
 pub use replay::Replayed;
 pub use stopping::StopReport;
 
+#[cfg(feature = "shape-lock")]
+pub use actix_persistence_persistent_actor::ShapeLock;
 pub use actix_persistence_persistent_actor::{
-    BackOffSettings, DeadLetter, DurableState, Event, EventMeta, Lagged, LoadedSnapshot,
+    BackOffSettings, Chain, DeadLetter, DurableState, Event, EventMeta, Lagged, LoadedSnapshot,
     ManyEvents, NoEvent, NoSnapshot, OnConflict, OneEvent, Persist, PersistError, PersistFuture,
     PersistentActor, PersistentContext, PublishedEvent, Recovery, RecoveryError, RecoveryReplies,
     Reply, ReplyTo, Retention, Serializer, Snapshot, SnapshotOffer, StartError, State,
-    StoreResponse, StoredState, Subscription, Tagged, TakeOver, UnfinishedActor, UnfinishedWork,
+    StateUpcasters, StoreResponse, Stored, Subscription, Tagged, TakeOver, UnfinishedActor,
+    UnfinishedWork, Upcasters,
 };
 pub use actix_persistence_storage_api as storage_api;
 pub use actix_persistence_storage_api::{

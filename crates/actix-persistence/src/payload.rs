@@ -1,8 +1,8 @@
-//! Payloads: what encodes and decodes them, their limits, and the errors of both.
+//! Payloads: what encodes and decodes them, their versions, their limits, and the errors of reading and writing them.
 
 pub use actix_persistence_persistent_actor::{
     DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DEFAULT_STATE_LIMIT, DecodeError, EncodeError,
     EncodedPayload, Encoder, FIRST_APPLICATION_SERIALIZER_ID, FromPayload, HARD_PAYLOAD_LIMIT,
-    ReadValue, SerdeFormat, SerializerCollision, Serializers, StoredPayload, ToPayload,
-    decode_state, erased_serde,
+    NoVersion, ReadValue, SerdeFormat, SerializerCollision, Serializers, ToMany, ToOne, ToPayload,
+    Versions, decode_state, erased_serde,
 };

@@ -43,7 +43,7 @@ use crate::persisting::in_flight::InFlight;
 use crate::persisting::pending::{Kind, PendingQueue};
 use crate::persisting::persisted_events::PersistedEvents;
 use crate::replying::cause::CauseRef;
-use crate::serializer::Manifest;
+use crate::schema::{self, Schema};
 use crate::snapshots::retention_rounds::RetentionRounds;
 use crate::snapshots::retention_steps::StepFuture;
 use crate::stashing::envelope::pack;
@@ -91,7 +91,7 @@ pub struct PersistentContext<A: PersistentActor> {
     pub(crate) deleted_to: SequenceNr,
     /// The last number known to be used; the next event gets the one after it.
     used_sequence_nr: SequenceNr,
-    event_manifest: Manifest,
+    event_schema: Arc<Schema<A::Event>>,
     /// Keeps the stores open until they have done what this actor asked of them.
     keep: Rc<dyn Any>,
 }
@@ -129,7 +129,7 @@ impl<A: PersistentActor> PersistentContext<A> {
             fence: Fence::TakesOver { from: 0 },
             deleted_to: 0,
             used_sequence_nr: 0,
-            event_manifest: Manifest::of_event::<A::Event>(),
+            event_schema: schema::of_event().expect("no actor is started whose schema cannot be"),
             keep,
         }
     }
@@ -317,8 +317,8 @@ impl<A: PersistentActor> PersistentContext<A> {
         self.check_phase()?;
         let limit = self.environment.max_event_bytes();
         let encode = |event| {
-            let manifest = &self.event_manifest;
-            self.environment.encode_event(event, manifest, limit)
+            let schema = &self.event_schema;
+            self.environment.encode_event(event, schema, limit)
         };
         match (A::STORED_AS.hooks(), events) {
             (Some(hooks), [state]) => {
@@ -454,7 +454,7 @@ impl<A: PersistentActor> PersistentContext<A> {
     }
 
     pub(crate) fn event_manifest(&self) -> &str {
-        self.event_manifest.text()
+        self.event_schema.manifest().text()
     }
 }
 

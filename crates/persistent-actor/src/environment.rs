@@ -15,12 +15,12 @@ use actix_persistence_storage_api::BackOff;
 pub use live_ids::{LiveIds, ReservedId};
 
 use crate::environment::conflict_log::ConflictLog;
+use crate::schema::Schema;
 use crate::serializer::{
-    DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DEFAULT_STATE_LIMIT, HARD_PAYLOAD_LIMIT, Manifest,
-    Outgoing,
+    DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DEFAULT_STATE_LIMIT, HARD_PAYLOAD_LIMIT, Outgoing,
 };
 use crate::{
-    Compression, DeadLetters, EncodeError, Encoder, Event, OnConflict, PublishedEvents, Serializer,
+    Compression, DeadLetters, EncodeError, Event, OnConflict, PublishedEvents, Serializer,
     Serializers, Snapshot, StashPolicy, Stores,
 };
 
@@ -221,13 +221,13 @@ impl Environment {
     pub(crate) fn encode_event<E: Event>(
         &self,
         event: &E,
-        manifest: &Manifest,
+        schema: &Schema<E>,
         limit: usize,
     ) -> Result<Outgoing, EncodeError> {
         let serializer = E::SERIALIZER.unwrap_or(self.event_serializer);
-        let encoder = Encoder::new(&self.serializers, serializer, manifest, limit);
+        let encoded = schema.encode(event, &self.serializers, serializer, limit)?;
         let compression = E::COMPRESSION.unwrap_or(self.event_compression);
-        let outgoing = Outgoing::new(event, encoder, compression)?;
+        let outgoing = Outgoing::new(encoded, compression)?;
         #[cfg(feature = "encryption")]
         let outgoing =
             outgoing.encrypted_for(event.data_subject().as_deref(), &self.serializers, limit)?;
@@ -238,12 +238,13 @@ impl Environment {
     pub(crate) fn encode_snapshot<S: Snapshot>(
         &self,
         snapshot: &S,
+        schema: &Schema<S>,
     ) -> Result<Outgoing, EncodeError> {
-        let (manifest, limit) = (Manifest::of_snapshot::<S>(), self.max_snapshot_bytes());
+        let limit = self.max_snapshot_bytes();
         let serializer = S::SERIALIZER.unwrap_or(self.snapshot_serializer);
-        let encoder = Encoder::new(&self.serializers, serializer, &manifest, limit);
+        let encoded = schema.encode(snapshot, &self.serializers, serializer, limit)?;
         let compression = S::COMPRESSION.unwrap_or(self.snapshot_compression);
-        let outgoing = Outgoing::new(snapshot, encoder, compression)?;
+        let outgoing = Outgoing::new(encoded, compression)?;
         #[cfg(feature = "encryption")]
         let outgoing =
             outgoing.encrypted_for(snapshot.data_subject().as_deref(), &self.serializers, limit)?;

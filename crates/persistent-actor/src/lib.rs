@@ -17,7 +17,10 @@ mod stores;
 mod time_slice;
 
 mod error;
+mod schema;
 mod serializer;
+#[cfg(feature = "shape-lock")]
+mod shape_lock;
 
 pub use actor::{DurableState, Event, EventMeta, PersistentActor, State};
 pub use context::{PersistentContext, Tagged};
@@ -43,17 +46,22 @@ pub use error::{
     ErrorChain, FromPersistError, PersistError, RecoveryError, RejectionCause, ReplayIssue,
     ReplayIssueKind, ReserveError, StartError, UnknownStore,
 };
+pub use schema::{
+    Chain, InvalidUpcasters, NoVersion, StateUpcasters, ToMany, ToOne, Upcasters, Versions,
+    decode_state,
+};
 pub use serializer::{
     Compression, DEFAULT_COMPRESSION_MIN_BYTES, DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT,
     DEFAULT_STATE_LIMIT, DecodeError, EncodeError, EncodedPayload, Encoder,
     FIRST_APPLICATION_SERIALIZER_ID, FromPayload, HARD_PAYLOAD_LIMIT, ReadValue, SerdeFormat,
-    Serializer, SerializerCollision, Serializers, StoredPayload, StoredState, ToPayload,
-    decode_state,
+    Serializer, SerializerCollision, Serializers, Stored, ToPayload,
 };
 #[cfg(feature = "encryption")]
 pub use serializer::{
     CurrentKey, EncryptionKey, FoundKey, InvalidKeyId, KeyId, KeyStore, Shredded,
 };
+#[cfg(feature = "shape-lock")]
+pub use shape_lock::ShapeLock;
 
 /// The crate of the types that a [`SerdeFormat`] gets.
 pub use erased_serde;

@@ -2,7 +2,6 @@
 
 mod built_in;
 mod compression;
-mod decode;
 mod decode_error;
 mod encode_error;
 #[cfg(feature = "encryption")]
@@ -22,27 +21,27 @@ mod serde_format;
 mod serializers;
 #[cfg(feature = "encryption")]
 mod shredded;
-mod stored_state;
+mod stored;
 mod to_payload;
 mod wrapping;
 #[cfg(feature = "zstd")]
 mod zstd;
 
 pub use compression::{Compression, DEFAULT_COMPRESSION_MIN_BYTES};
-pub(crate) use decode::{decode_event, decode_snapshot};
 pub use decode_error::DecodeError;
 pub use encode_error::EncodeError;
-pub use from_payload::{FromPayload, StoredPayload};
+pub use from_payload::FromPayload;
 #[cfg(feature = "encryption")]
 pub use key_store::{CurrentKey, EncryptionKey, FoundKey, InvalidKeyId, KeyId, KeyStore};
-pub(crate) use manifest::{Manifest, shown};
+pub(crate) use manifest::{Manifest, check_manifests, parse_manifest, shown};
 pub(crate) use outgoing::Outgoing;
 pub(crate) use place::Place;
 pub use serde_format::{FIRST_APPLICATION_SERIALIZER_ID, ReadValue, SerdeFormat};
 pub use serializers::{SerializerCollision, Serializers};
 #[cfg(feature = "encryption")]
 pub use shredded::Shredded;
-pub use stored_state::{StoredState, decode_state};
+pub use stored::Stored;
+pub(crate) use stored::StoredAt;
 pub use to_payload::{EncodedPayload, Encoder, ToPayload};
 
 /// The largest payload, whatever the settings say: 64 MiB. Up to this size everything that is stored is decoded.
@@ -78,7 +77,7 @@ impl Serializer {
         }
     }
 
-    fn of_id(id: u32) -> Self {
+    pub(crate) fn of_id(id: u32) -> Self {
         match id {
             1 => Serializer::MessagePack,
             2 => Serializer::Json,

@@ -13,7 +13,7 @@ use crate::driver::mailbox::Mailbox;
 use crate::environment::Environment;
 use crate::environment::live_ids::Registration;
 use crate::stashing::stash::Stash;
-use crate::{Event, PersistentActor, Snapshot, StartError, UnknownStore};
+use crate::{Event, InvalidUpcasters, PersistentActor, Snapshot, StartError, UnknownStore, schema};
 
 /// The number of messages in the channel from which `try_send` is refused; actix's own default. It limits no other way
 /// of sending.
@@ -25,7 +25,8 @@ const MAILBOX_CAPACITY: usize = 16;
 /// are handled after the recovery.
 ///
 /// # Errors
-/// [`StartError`] if its id is invalid or live, if everything stops, or for what `choose` refuses.
+/// [`StartError`] if its id is invalid or live, if its types declare older forms that cannot be, if everything stops, or
+/// for what `choose` refuses.
 ///
 /// # Panics
 /// Outside of an actix system, and where the factory does.
@@ -85,6 +86,10 @@ fn prepare<A: PersistentActor>(
             persistence_id: persistence_id.clone(),
             source,
         })?;
+    check_schemas::<A>().map_err(|source| StartError::Upcasters {
+        persistence_id: persistence_id.clone(),
+        source,
+    })?;
     let environment = choose(&actor)?;
     if !environment.stores.fit::<A>() {
         return Err(StartError::WrongStores(persistence_id));
@@ -104,6 +109,13 @@ fn prepare<A: PersistentActor>(
         return Err(StartError::NoSnapshotStore(persistence_id));
     }
     Ok((actor, persistence_id, environment))
+}
+
+/// Fails if the actor could not read what is stored, whatever that is.
+fn check_schemas<A: PersistentActor>() -> Result<(), InvalidUpcasters> {
+    schema::of_event::<A::Event>()?;
+    schema::of_snapshot::<A::Snapshot>()?;
+    Ok(())
 }
 
 fn spawn<A, F>(

@@ -1,5 +1,7 @@
 //! The domain: an account, what is booked on it, and what became of that.
 
+mod older_forms;
+
 use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
@@ -7,6 +9,8 @@ use std::str::FromStr;
 use actix::{Actor, Handler, Message};
 use actix_persistence::prelude::*;
 use serde::{Deserialize, Serialize};
+
+use older_forms::{Balance1, Batch, Decided1, Decided2};
 
 /// A snapshot is taken whenever this many more events are stored.
 const SNAPSHOT_EVERY: u64 = 100;
@@ -56,7 +60,15 @@ pub struct Decided {
 
 impl Event for Decided {
     const MANIFEST: &'static str = "bank.decided";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 3;
+
+    fn upcasters() -> Upcasters<Self> {
+        Upcasters::new()
+            .chain(Chain::of::<Decided1>(1).then::<Decided2>(2))
+            .renamed("account.booked", 1)
+            .split("bank.batch", Chain::of::<Batch>(1), Batch::decisions)
+            .retired("bank.inquired")
+    }
 }
 
 /// The state: what the account holds, and which lines it has decided about.
@@ -66,9 +78,21 @@ pub struct Balance {
     decided: HashSet<String>,
 }
 
+impl Balance {
+    /// The balance of an account that has decided about these lines.
+    pub fn new(cents: u64, decided: impl IntoIterator<Item = String>) -> Self {
+        let decided = decided.into_iter().collect();
+        Self { cents, decided }
+    }
+}
+
 impl Snapshot for Balance {
     const MANIFEST: &'static str = "bank.balance";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
+
+    fn upcasters() -> StateUpcasters<Self> {
+        StateUpcasters::new().chain(Chain::of::<Balance1>(1))
+    }
 }
 
 /// An account of the bank.

@@ -7,13 +7,14 @@ use actix_persistence_storage_api::{SequenceNr, Timestamp};
 
 #[cfg(feature = "encryption")]
 use crate::Shredded;
-use crate::{Compression, FromPayload, Serializer, ToPayload};
+use crate::{Compression, FromPayload, Serializer, ToPayload, Upcasters};
 
 /// A fact that a persistent actor stores and that makes its state when replayed.
 ///
 /// The manifest is what stands in the store beside every event, so it must stay the same when the Rust type is
 /// renamed or moved. Raise the version when the encoded form changes in a way that older programs cannot read:
-/// a program refuses to replay events of a version above its own.
+/// a program refuses to replay events of a version above its own. What was stored before is read as
+/// [`upcasters`](Self::upcasters) says.
 ///
 /// An event that is stored can be read again: a value that decoding would refuse is
 /// [rejected](crate::EncodeError::Serializer) when it is persisted, such as one that is nested too deeply. The type has
@@ -55,6 +56,12 @@ pub trait Event: ToPayload + FromPayload + Send + Sync + 'static {
     const SERIALIZER: Option<Serializer> = None;
     /// The compression of what is stored; `None` leaves it to the setting `compression` of the journal.
     const COMPRESSION: Option<Compression> = None;
+
+    /// Returns the forms in which events of this type were stored before, and how each becomes today's: necessary as soon
+    /// as `VERSION` is above 1. Called once in a process.
+    fn upcasters() -> Upcasters<Self> {
+        Upcasters::new()
+    }
 
     /// Returns the data subject, such as the number of a customer, whose personal data it holds: it is encrypted with the
     /// key that the [`KeyStore`](crate::KeyStore) has for the subject. `None` stores it in plain.

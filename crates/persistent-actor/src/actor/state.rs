@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 #[cfg(feature = "encryption")]
 use crate::Shredded;
-use crate::{Compression, DecodeError, Event, FromPayload, Serializer, StoredState, ToPayload};
+use crate::{Compression, Event, FromPayload, Serializer, StateUpcasters, ToPayload, Upcasters};
 
 /// The state of an actor that is stored as it is now, not as the events that led to it.
 ///
@@ -14,12 +14,18 @@ use crate::{Compression, DecodeError, Event, FromPayload, Serializer, StoredStat
 /// to recover from a state of a version above its own.
 ///
 /// The stored state need not have the shape that the actor works with: `#[serde(from = "Stored", into = "Stored")]` stores
-/// another type in its place. States of older versions are decoded by serde unless [`from_stored`](Self::from_stored)
-/// reads them in another way.
+/// another type in its place. States of older versions are read as [`upcasters`](Self::upcasters) says.
 ///
 /// ```
-/// use actix_persistence_persistent_actor::{DecodeError, State, StoredState};
+/// use actix_persistence_persistent_actor::{Chain, State, StateUpcasters};
 /// use serde::{Deserialize, Serialize};
+///
+/// /// Until version 1 the text was in one piece.
+/// #[derive(Deserialize)]
+/// struct Post1 {
+///     title: String,
+///     text: String,
+/// }
 ///
 /// #[derive(Serialize, Deserialize)]
 /// struct Post {
@@ -27,22 +33,18 @@ use crate::{Compression, DecodeError, Event, FromPayload, Serializer, StoredStat
 ///     paragraphs: Vec<String>,
 /// }
 ///
+/// impl From<Post1> for Post {
+///     fn from(Post1 { title, text }: Post1) -> Self {
+///         Post { title, paragraphs: text.lines().map(str::to_owned).collect() }
+///     }
+/// }
+///
 /// impl State for Post {
 ///     const MANIFEST: &'static str = "blog.post";
 ///     const VERSION: u32 = 2;
 ///
-///     fn from_stored(stored: StoredState<'_>) -> Result<Self, DecodeError> {
-///         /// Until version 1 the text was in one piece.
-///         #[derive(Deserialize)]
-///         struct Post1 {
-///             title: String,
-///             text: String,
-///         }
-///         if stored.version() > 1 {
-///             return stored.decode();
-///         }
-///         let Post1 { title, text } = stored.decode()?;
-///         Ok(Post { title, paragraphs: text.lines().map(str::to_owned).collect() })
+///     fn upcasters() -> StateUpcasters<Self> {
+///         StateUpcasters::new().chain(Chain::of::<Post1>(1))
 ///     }
 /// }
 /// ```
@@ -89,12 +91,10 @@ pub trait State: ToPayload + FromPayload + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Makes the state from its stored form; called for every stored state of this name, up to this version.
-    ///
-    /// # Errors
-    /// A [`DecodeError`] makes the recovery fail; [`StoredState::refuse`] returns one.
-    fn from_stored(stored: StoredState<'_>) -> Result<Self, DecodeError> {
-        stored.decode()
+    /// Returns the forms in which states of this type were stored before, and how each becomes today's: necessary as
+    /// soon as `VERSION` is above 1. Called once in a process.
+    fn upcasters() -> StateUpcasters<Self> {
+        StateUpcasters::new()
     }
 }
 
@@ -104,6 +104,10 @@ impl<S: State> Event for S {
     const VERSION: u32 = <S as State>::VERSION;
     const SERIALIZER: Option<Serializer> = <S as State>::SERIALIZER;
     const COMPRESSION: Option<Compression> = <S as State>::COMPRESSION;
+
+    fn upcasters() -> Upcasters<S> {
+        <S as State>::upcasters().of_events()
+    }
 
     #[cfg(feature = "encryption")]
     fn data_subject(&self) -> Option<Cow<'_, str>> {

@@ -6,9 +6,9 @@ use crate::persisting::beside::Beside;
 use crate::persisting::encoded::{Encoded, EncodedChange};
 use crate::persisting::pending::Kind;
 use crate::persisting::persisted_events::PersistedEvents;
-use crate::serializer::Manifest;
 use crate::{
-    DurableState, Event, HARD_PAYLOAD_LIMIT, NoEvent, Persist, PersistentContext, RejectionCause,
+    DurableState, EncodeError, Event, HARD_PAYLOAD_LIMIT, NoEvent, Persist, PersistentContext,
+    RejectionCause, schema,
 };
 
 impl<A: DurableState> PersistentContext<A> {
@@ -66,11 +66,11 @@ impl<A: DurableState> PersistentContext<A> {
             let id = self.persistence_id.clone();
             return Err(StorageError::no_change_events(Operation::UpsertState, id).into());
         }
-        let manifest = Manifest::of_event::<E>();
+        let schema = schema::of_event::<E>().map_err(EncodeError::from)?;
         // The journal, which knows its own limit, has the last word.
         let limit = HARD_PAYLOAD_LIMIT;
         Ok(EncodedChange {
-            event: self.environment.encode_event(event, &manifest, limit)?,
+            event: self.environment.encode_event(event, &schema, limit)?,
             tags: Vec::new(),
             writer: self.writer,
         })

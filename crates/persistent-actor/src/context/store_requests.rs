@@ -15,6 +15,7 @@ use crate::serializer::Place;
 use crate::stores::patience::{self, in_time};
 use crate::{
     DeleteMessagesError, PersistentActor, PersistentContext, SaveSnapshotError, StoreResponse,
+    schema,
 };
 
 impl<A: PersistentActor> PersistentContext<A> {
@@ -37,9 +38,11 @@ impl<A: PersistentActor> PersistentContext<A> {
             self.last_sequence_nr,
             Timestamp::now(),
         );
+        let schema = schema::of_snapshot::<A::Snapshot>();
+        let schema = schema.expect("no actor is started whose schema cannot be");
         let saving = match (
             self.environment.stores.snapshot_store(),
-            self.environment.encode_snapshot(snapshot),
+            self.environment.encode_snapshot(snapshot, &schema),
         ) {
             (None, _) => Err(SaveSnapshotError::NoSnapshotStore),
             _ if self.retention.left_out_events() => Err(SaveSnapshotError::EventsLeftOut),

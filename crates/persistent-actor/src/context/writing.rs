@@ -37,6 +37,7 @@ impl<A: PersistentActor> PersistentContext<A> {
             self.fence,
             self.writer,
             self.used_sequence_nr + 1,
+            self.event_schema.adapter_manifest(),
             limit,
         );
         if writes.is_empty() {

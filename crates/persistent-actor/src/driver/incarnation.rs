@@ -359,7 +359,9 @@ impl<A: PersistentActor> Incarnation<A> {
     fn replay(&mut self) -> Result<(), RecoveryError> {
         let mut slice = TimeSlice::begin();
         while let Some(numbered) = self.replaying.next() {
-            caught(|| self.actor.on_event_at(&numbered.event, &numbered.meta()))
+            let meta = numbered.meta();
+            let events = numbered.events.as_slice().iter();
+            caught(|| events.for_each(|event| self.actor.on_event_at(event, &meta)))
                 .map_err(|message| self.recovery_panicked(message))?;
             self.ctx.last_sequence_nr = numbered.sequence_nr;
             if slice.is_used_up() {

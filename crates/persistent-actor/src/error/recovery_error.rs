@@ -2,7 +2,7 @@
 
 use actix_persistence_storage_api::{PersistenceId, Revision, SequenceNr, StorageError};
 
-use crate::{DecodeError, ReplayIssue};
+use crate::{DecodeError, InvalidUpcasters, ReplayIssue};
 
 /// A stream could not be brought back; nothing of it was skipped.
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +79,14 @@ pub enum RecoveryError {
         manifest: String,
         /// The error of decoding it.
         source: DecodeError,
+    },
+    /// The type declares about its older forms what cannot be.
+    #[error("could not recover {persistence_id:?} by its upcasters")]
+    Upcasters {
+        /// The persistence id of the events.
+        persistence_id: PersistenceId,
+        /// The mistake in the declaration.
+        source: InvalidUpcasters,
     },
     /// The actor did not take the snapshot; without it the events before it would be missing.
     #[error(

@@ -3,6 +3,7 @@
 use actix_persistence_storage_api::{InvalidPersistenceId, PersistenceId};
 
 use super::unknown_store::UnknownStore;
+use crate::InvalidUpcasters;
 
 /// The reason why an actor was not started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,6 +57,16 @@ pub enum StartError {
         id: u32,
         /// The ids and names of those that are known.
         known: String,
+    },
+    /// The type of its events, its states or its snapshots declares about its older forms what cannot be.
+    #[error(
+        "the actor with the persistence id {persistence_id:?} cannot read what older programs have stored"
+    )]
+    Upcasters {
+        /// The persistence id of the actor.
+        persistence_id: PersistenceId,
+        /// The mistake in the declaration.
+        source: InvalidUpcasters,
     },
     /// The arbiter has stopped.
     #[error("the arbiter has stopped")]

@@ -232,6 +232,7 @@ impl<A: PersistentActor> PendingQueue<A> {
         mut fence: Fence,
         writer: WriterId,
         mut next: SequenceNr,
+        adapter_manifest: Option<&Arc<str>>,
         mut limit: WriteLimit,
     ) -> Vec<AtomicWrite> {
         let mut writes = Vec::new();
@@ -255,8 +256,11 @@ impl<A: PersistentActor> PendingQueue<A> {
                 .enumerate()
                 .map(|(index, (nr, event))| {
                     let payload = event.at(Place::of_event(persistence_id, nr));
-                    EventRecord::new(nr, timestamp, writer, payload)
-                        .with_tags(invocation.beside.tags(index).iter().cloned())
+                    let tags = invocation.beside.tags(index);
+                    let mut record = EventRecord::new(nr, timestamp, writer, payload)
+                        .with_tags(tags.iter().cloned());
+                    record.adapter_manifest = adapter_manifest.cloned().unwrap_or_default();
+                    record
                 })
                 .collect();
             invocation.state = State::Sent {

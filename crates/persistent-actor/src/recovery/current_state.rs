@@ -4,14 +4,14 @@ use actix_persistence_storage_api::{
     Operation, PersistenceId, Revision, StateRecord, StorageError,
 };
 
+use crate::RecoveryError;
 use crate::actor::stored_as::ReadState;
 use crate::environment::Environment;
 use crate::serializer::shown;
 use crate::stores::patience::{self, in_time};
-use crate::{Event, RecoveryError};
 
 /// Returns the state and its revision; no state after a delete, and revision 0 as well if there never was one.
-pub(crate) async fn current_state<S: Event>(
+pub(crate) async fn current_state<S>(
     environment: &Environment,
     persistence_id: &PersistenceId,
     read: ReadState<S>,

@@ -1,6 +1,6 @@
 //! Reads and decodes the events of one id, page by page, and proves that none is missing.
 
-use std::marker::PhantomData;
+use std::sync::Arc;
 
 use actix_persistence_journal_actor::{JournalHandle, ReplayFilterMode};
 use actix_persistence_storage_api::{
@@ -11,16 +11,17 @@ use actix_persistence_store_actor::Reply;
 
 use crate::environment::Environment;
 use crate::recovery::replay_filter::{Offered, ReplayFilter};
-use crate::serializer::{Manifest, Place, decode_event, shown};
+use crate::schema::{self, Read, Schema};
+use crate::serializer::{Place, shown};
 use crate::stores::patience::{self, in_time};
 use crate::time_slice::TimeSlice;
 use crate::{Event, EventMeta, RecoveryError, Serializers};
 
-/// A decoded event with its number and time.
+/// A stored event with its number and time, decoded: nearly always as one of today.
 pub(crate) struct NumberedEvent<E> {
     pub(crate) sequence_nr: SequenceNr,
     pub(crate) timestamp: Timestamp,
-    pub(crate) event: E,
+    pub(crate) events: Read<E>,
 }
 
 impl<E> NumberedEvent<E> {
@@ -46,7 +47,7 @@ pub(crate) struct EventPages<E> {
     journal: JournalHandle,
     persistence_id: PersistenceId,
     serializers: Serializers,
-    manifest: Manifest,
+    schema: Arc<Schema<E>>,
     filter: Option<ReplayFilter>,
     instead_of: Option<Box<RecoveryError>>,
     /// The highest number that was deleted before the replay began; the snapshot that was found covers these events, or
@@ -59,7 +60,6 @@ pub(crate) struct EventPages<E> {
     left: u64,
     /// The number of the last event that was returned.
     given: SequenceNr,
-    event: PhantomData<fn() -> E>,
 }
 
 /// A page that the journal reads, or has read. Dropping it loses the answer and nothing else.
@@ -83,17 +83,20 @@ impl<E: Event> EventPages<E> {
             persistence_id: persistence_id.clone(),
             source,
         })?;
+        let schema = schema::of_event().map_err(|source| RecoveryError::Upcasters {
+            persistence_id: persistence_id.clone(),
+            source,
+        })?;
         Ok(Self {
             filter: ReplayFilter::new(&journal.settings().replay_filter),
             journal,
             persistence_id,
             serializers: environment.serializers.clone(),
-            manifest: Manifest::of_event::<E>(),
+            schema,
             next: range.from.max(1),
             to: range.to,
             left: max_events,
             given: 0,
-            event: PhantomData,
             instead_of: None,
             deleted_before,
             ahead: None,
@@ -106,7 +109,7 @@ impl<E: Event> EventPages<E> {
         self
     }
 
-    /// Returns the next events in order; empty at the end.
+    /// Returns the next stored events in order; empty at the end.
     pub(crate) async fn next_page(&mut self) -> Result<Vec<NumberedEvent<E>>, RecoveryError> {
         while self.wants_more() {
             let passed = match self.read_page().await {
@@ -261,18 +264,24 @@ impl<E: Event> EventPages<E> {
         self.check_order(sequence_nr)?;
         let payload = &record.payload;
         let place = Place::of_event(&self.persistence_id, sequence_nr);
-        let decoded = decode_event(payload, &self.manifest, &self.serializers, place);
-        let event = decoded.map_err(|source| RecoveryError::Event {
-            persistence_id: self.persistence_id.clone(),
-            sequence_nr,
-            serializer_id: payload.serializer_id,
-            manifest: shown(&payload.manifest),
-            source,
-        })?;
+        let stored = self
+            .serializers
+            .stored(payload, place)
+            .with_adapter_manifest(&record.adapter_manifest);
+        let events = self
+            .schema
+            .read(stored)
+            .map_err(|source| RecoveryError::Event {
+                persistence_id: self.persistence_id.clone(),
+                sequence_nr,
+                serializer_id: payload.serializer_id,
+                manifest: shown(&payload.manifest),
+                source,
+            })?;
         Ok(NumberedEvent {
             sequence_nr,
             timestamp: record.timestamp,
-            event,
+            events,
         })
     }
 

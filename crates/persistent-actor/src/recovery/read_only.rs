@@ -46,7 +46,10 @@ pub async fn replay_actor<A: PersistentActor>(
             RecoveryStep::Events(events) => {
                 let mut slice = TimeSlice::begin();
                 for numbered in events {
-                    actor.on_event_at(&numbered.event, &numbered.meta());
+                    let meta = numbered.meta();
+                    for event in numbered.events.as_slice() {
+                        actor.on_event_at(event, &meta);
+                    }
                     last = numbered.sequence_nr;
                     slice.share().await;
                 }
@@ -86,6 +89,8 @@ fn check_snapshot<A: PersistentActor>(
 
 /// Folds the events of an id that are stored now and not deleted, in order; `fold` gets their numbers too.
 ///
+/// Events that are read from one that is stored have its number, see [`Upcasters::split`](crate::Upcasters::split).
+///
 /// # Errors
 /// [`RecoveryError`] if an event is missing or cannot be decoded; [`RecoveryError::Overtaken`] if events were deleted
 /// meanwhile that were to be given: starting over returns those that are left.
@@ -123,7 +128,10 @@ pub async fn replay_events<E: Event, S>(
         }
         let mut slice = TimeSlice::begin();
         for numbered in events {
-            fold(&mut state, numbered.sequence_nr, numbered.event);
+            let sequence_nr = numbered.sequence_nr;
+            numbered
+                .events
+                .for_each(|event| fold(&mut state, sequence_nr, event));
             slice.share().await;
         }
     }

@@ -11,9 +11,9 @@ use actix_persistence_storage_api::{
 
 use crate::environment::Environment;
 use crate::error::error_chain::ErrorChain;
-use crate::serializer::{Manifest, Place, decode_snapshot, shown};
+use crate::serializer::{Place, shown};
 use crate::snapshots::snapshot::{OfferAnswer, OfferState};
-use crate::{Recovery, RecoveryError, Snapshot, SnapshotOffer};
+use crate::{Recovery, RecoveryError, Snapshot, SnapshotOffer, schema};
 
 /// Goes from the youngest snapshot that the recovery allows to older ones, until the actor takes one.
 ///
@@ -202,10 +202,9 @@ impl<S: Snapshot> SnapshotSearch<S> {
     }
 
     fn offer(&self, record: SnapshotRecord) -> Result<SnapshotOffer<S>, RecoveryError> {
-        let manifest = Manifest::of_snapshot::<S>();
         let place = Place::of_snapshot(&self.persistence_id, record.metadata.sequence_nr);
-        let serializers = &self.environment.serializers;
-        match decode_snapshot(&record.payload, &manifest, serializers, place) {
+        let stored = self.environment.serializers.stored(&record.payload, place);
+        match schema::read_snapshot(stored) {
             Ok(snapshot) => Ok(SnapshotOffer::new(record.metadata, snapshot)),
             Err(source) => Err(RecoveryError::Snapshot {
                 persistence_id: self.persistence_id.clone(),

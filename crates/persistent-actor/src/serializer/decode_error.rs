@@ -2,6 +2,8 @@
 
 use std::error::Error;
 
+use crate::InvalidUpcasters;
+
 #[cfg(feature = "encryption")]
 use super::KeyId;
 
@@ -9,15 +11,46 @@ use super::KeyId;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// The manifest is that of another type, or of a newer version of this one.
-    #[error("unknown manifest {found:?}, this program reads {expected:?} and older versions of it")]
+    /// The name is not one that the type has or had, or it stands without a version.
+    #[error("unknown manifest {found:?}; {readable}")]
     UnknownManifest {
         /// The manifest that is stored.
         found: String,
-        /// The manifest that this program writes, or several.
-        expected: String,
+        /// The names and versions that this program reads.
+        readable: String,
     },
-    /// The type does not take it, see [`StoredState::refuse`](crate::StoredState::refuse).
+    /// No step leads from this version to that of today; see [`Upcasters`](crate::Upcasters).
+    #[error("no step reads version {version} of {name:?}; {readable}")]
+    MissingStep {
+        /// The name that is stored.
+        name: String,
+        /// The version that is stored.
+        version: u32,
+        /// The names and versions that this program reads.
+        readable: String,
+    },
+    /// A program wrote it in which the type has a higher version.
+    #[error("version {version} of {name:?} is of a newer program; {readable}")]
+    NewerVersion {
+        /// The name of the type.
+        name: &'static str,
+        /// The version that is stored.
+        version: u32,
+        /// The names and versions that this program reads.
+        readable: String,
+    },
+    /// A step from an older form to that of today panicked.
+    #[error("a step from {manifest:?} to the form of today panicked: {message}")]
+    StepPanicked {
+        /// The manifest that is stored.
+        manifest: String,
+        /// The message of the panic.
+        message: String,
+    },
+    /// The type declares about its older forms what cannot be.
+    #[error(transparent)]
+    Upcasters(#[from] InvalidUpcasters),
+    /// The type does not take it, see [`Stored::refuse`](crate::Stored::refuse).
     #[error("the type refuses it: {0}")]
     Refused(String),
     /// This program has no serializer with this id, or the type is not read by it.

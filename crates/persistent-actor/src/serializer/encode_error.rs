@@ -2,6 +2,8 @@
 
 use std::error::Error;
 
+use crate::InvalidUpcasters;
+
 /// The reason why a value could not be encoded: it is rejected, and nothing was sent to the store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -74,4 +76,15 @@ pub enum EncodeError {
         /// The manifests that the type reads.
         expected: String,
     },
+    /// The value has no form in the older version that is written, see [`Upcasters::writes`](crate::Upcasters::writes).
+    #[error("it cannot be stored as {manifest}: {reason}")]
+    NoOlderForm {
+        /// The manifest with which it would have been stored.
+        manifest: String,
+        /// The reason that the type gave.
+        reason: String,
+    },
+    /// The type declares about its older forms what cannot be.
+    #[error(transparent)]
+    Upcasters(#[from] InvalidUpcasters),
 }

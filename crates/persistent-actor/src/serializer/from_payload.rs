@@ -1,15 +1,8 @@
 //! Values that can be decoded, by serde or by a serializer of their own.
 
-use std::borrow::Cow;
-use std::error::Error;
-use std::fmt;
-
-use actix_persistence_storage_api::Payload;
 use serde::de::DeserializeOwned;
 
-use super::to_payload::check_id;
-use super::wrapping::unwrap;
-use super::{DecodeError, Place, Serializers, shown};
+use super::{DecodeError, Stored};
 
 /// A value that can be decoded from what is stored; every type with serde's `Deserialize` is one.
 ///
@@ -31,102 +24,11 @@ pub trait FromPayload: Sized {
     ///
     /// # Errors
     /// [`DecodeError`] if the bytes are no value of this type.
-    fn from_payload(stored: &StoredPayload<'_>) -> Result<Self, DecodeError>;
+    fn from_payload(stored: &Stored<'_>) -> Result<Self, DecodeError>;
 }
 
 impl<T: DeserializeOwned> FromPayload for T {
-    fn from_payload(stored: &StoredPayload<'_>) -> Result<Self, DecodeError> {
-        stored
-            .serializers
-            .decode(stored.payload.serializer_id, &stored.payload.bytes)
-    }
-}
-
-/// An encoded value as it came from its store, for [`FromPayload::from_payload`].
-pub struct StoredPayload<'a> {
-    payload: Cow<'a, Payload>,
-    name: &'a str,
-    version: u32,
-    serializers: &'a Serializers,
-}
-
-impl<'a> StoredPayload<'a> {
-    /// Takes a payload that was stored under this name and version, and decrypts and decompresses it.
-    pub(crate) fn new(
-        payload: &'a Payload,
-        (name, version): (&'a str, u32),
-        serializers: &'a Serializers,
-        place: Place<'_>,
-    ) -> Result<Self, DecodeError> {
-        Ok(Self {
-            payload: unwrap(payload, serializers, place)?,
-            name,
-            version,
-            serializers,
-        })
-    }
-
-    /// Returns the manifest with which the value was stored, without its version.
-    pub fn manifest(&self) -> &str {
-        self.name
-    }
-
-    /// Returns the version with which the value was stored: from 1 to the `VERSION` of the type.
-    pub fn version(&self) -> u32 {
-        self.version
-    }
-
-    /// Returns the id of the serializer that wrote the bytes.
-    pub fn serializer_id(&self) -> u32 {
-        self.payload.serializer_id
-    }
-
-    /// Returns the bytes that the serializer with the id `ID` wrote, one of the application's.
-    ///
-    /// An id below [`FIRST_APPLICATION_SERIALIZER_ID`](crate::FIRST_APPLICATION_SERIALIZER_ID) does not compile.
-    ///
-    /// # Errors
-    /// [`DecodeError::UnknownSerializer`] if another one wrote them; [`decode`](Self::decode) reads what was written in a
-    /// format of serde.
-    pub fn bytes_of<const ID: u32>(&self) -> Result<&[u8], DecodeError> {
-        const { check_id(ID) };
-        if self.serializer_id() == ID {
-            return Ok(&self.payload.bytes);
-        }
-        Err(DecodeError::UnknownSerializer {
-            id: self.serializer_id(),
-            known: format!("{ID} for this type"),
-        })
-    }
-
-    /// Decodes the bytes as a value of this type, such as one that the present type once was.
-    ///
-    /// # Errors
-    /// [`DecodeError`] if they are no value of this type.
-    pub fn decode<T: FromPayload>(&self) -> Result<T, DecodeError> {
-        T::from_payload(self)
-    }
-
-    /// Returns the error for bytes that are no value of the type.
-    pub fn failed(&self, source: impl Into<Box<dyn Error + Send + Sync>>) -> DecodeError {
-        self.serializers.failed(self.serializer_id(), source.into())
-    }
-
-    /// Returns the error for a manifest that the type does not read.
-    pub fn unknown_manifest(&self) -> DecodeError {
-        DecodeError::UnknownManifest {
-            found: shown(&self.payload.manifest),
-            expected: "other manifests".to_owned(),
-        }
-    }
-}
-
-/// Shows no bytes, so that no payload gets into a log by accident.
-impl fmt::Debug for StoredPayload<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StoredPayload")
-            .field("serializer_id", &self.serializer_id())
-            .field("manifest", &shown(&self.payload.manifest))
-            .finish_non_exhaustive()
+    fn from_payload(stored: &Stored<'_>) -> Result<Self, DecodeError> {
+        stored.decode_format()
     }
 }

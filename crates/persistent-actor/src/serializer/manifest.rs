@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::MAX_TEXT_BYTES;
 
-use super::{DecodeError, FromPayload};
-use crate::{Event, Snapshot};
+use super::FromPayload;
 
 /// Returns a stored manifest as errors show it: cut where it is longer than any that is ever stored.
 pub(crate) fn shown(stored: &str) -> String {
@@ -16,12 +15,11 @@ pub(crate) fn shown(stored: &str) -> String {
     }
 }
 
-/// Returns the name and the version of a stored manifest; version 0 if it has none.
-fn split(stored: &str) -> (&str, u32) {
-    let parts = stored.rsplit_once(":v");
-    parts
-        .and_then(|(name, version)| Some((name, version.parse().ok()?)))
-        .unwrap_or((stored, 0))
+/// Returns the name and the version of a stored manifest.
+pub(crate) fn parse_manifest(stored: &str) -> Option<(&str, u32)> {
+    let (name, version) = stored.rsplit_once(":v")?;
+    let version = version.parse().ok().filter(|version| *version > 0)?;
+    Some((name, version))
 }
 
 /// The manifests `NAME:vVERSION` of a type, built once per actor and shared by all its payloads.
@@ -38,7 +36,7 @@ pub(crate) struct Manifest {
 /// Refuses, while the program is compiled, a type under whose name no store could store anything.
 ///
 /// # Panics
-/// If a name and the version do not fit into [`MAX_TEXT_BYTES`], or a name holds NUL.
+/// If a name and the version do not fit into [`MAX_TEXT_BYTES`], a name holds NUL, or the version is 0.
 pub(crate) const fn check_manifests<T: FromPayload>(name: &str, version: u32) {
     check_manifest(name, version);
     let mut at = 0;
@@ -49,6 +47,7 @@ pub(crate) const fn check_manifests<T: FromPayload>(name: &str, version: u32) {
 }
 
 const fn check_manifest(name: &str, version: u32) {
+    assert!(version > 0, "VERSION must be 1 or higher");
     let digits = match version.checked_ilog10() {
         Some(log) => log as usize + 1,
         None => 1,
@@ -65,19 +64,7 @@ const fn check_manifest(name: &str, version: u32) {
 }
 
 impl Manifest {
-    /// Returns the manifests of an event, or of a state; a type under which nothing can be stored does not compile.
-    pub(crate) fn of_event<E: Event>() -> Self {
-        const { check_manifests::<E>(E::MANIFEST, E::VERSION) };
-        Self::new(E::MANIFEST, E::MANIFESTS, E::VERSION)
-    }
-
-    /// Returns the manifests of a snapshot, as [`of_event`](Self::of_event).
-    pub(crate) fn of_snapshot<S: Snapshot>() -> Self {
-        const { check_manifests::<S>(S::MANIFEST, S::VERSION) };
-        Self::new(S::MANIFEST, S::MANIFESTS, S::VERSION)
-    }
-
-    pub(super) fn new(name: &'static str, others: &[&'static str], version: u32) -> Self {
+    pub(crate) fn new(name: &'static str, others: &[&'static str], version: u32) -> Self {
         let text = |name: &str| format!("{name}:v{version}").into();
         Self {
             name,
@@ -101,6 +88,13 @@ impl Manifest {
         found.map(|(_, text)| text)
     }
 
+    /// Returns whether it is the manifest of any of today's values.
+    #[cfg(feature = "shape-lock")]
+    pub(crate) fn has(&self, manifest: &str) -> bool {
+        let mut others = self.others.iter();
+        manifest == &*self.text || others.any(|(_, text)| manifest == &**text)
+    }
+
     /// Returns what is read, for messages.
     pub(super) fn expected(&self) -> String {
         let others = self.others.iter().map(|(_, text)| &**text);
@@ -108,16 +102,8 @@ impl Manifest {
         all.join(", ")
     }
 
-    /// Returns the name and the version of what is stored: a name of the type at its version or a lower one.
-    pub(crate) fn of_stored<'a>(&self, stored: &'a str) -> Result<(&'a str, u32), DecodeError> {
-        let (name, version) = split(stored);
-        if self.text_of(name).is_some() && (1..=self.version).contains(&version) {
-            return Ok((name, version));
-        }
-        Err(DecodeError::UnknownManifest {
-            found: shown(stored),
-            expected: self.expected(),
-        })
+    pub(crate) fn version(&self) -> u32 {
+        self.version
     }
 }
 

@@ -4,7 +4,7 @@ use actix_persistence_storage_api::Payload;
 
 #[cfg(feature = "encryption")]
 use super::encryption::Seal;
-use super::{Compression, EncodeError, EncodedPayload, Encoder, Place, ToPayload};
+use super::{Compression, EncodeError, EncodedPayload, Place};
 #[cfg(feature = "encryption")]
 use super::{HARD_PAYLOAD_LIMIT, Serializers};
 
@@ -16,16 +16,13 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// Encodes a value; the limit of the encoder counts the bytes before they are compressed.
-    pub(crate) fn new<T: ToPayload>(
-        value: &T,
-        encoder: Encoder<'_>,
+    /// Compresses what is encoded if that is asked for.
+    pub(crate) fn new(
+        encoded: EncodedPayload,
         compression: Compression,
     ) -> Result<Self, EncodeError> {
-        let encoded = value.to_payload(encoder);
-        let payload = encoded.map(EncodedPayload::into_payload)?;
         Ok(Self {
-            payload: compression.apply(payload)?,
+            payload: compression.apply(encoded.into_payload())?,
             #[cfg(feature = "encryption")]
             seal: None,
         })

@@ -23,7 +23,7 @@ use super::{
 ///
 /// ```
 /// use actix_persistence_persistent_actor::{
-///     DecodeError, EncodeError, EncodedPayload, Encoder, Event, FromPayload, StoredPayload,
+///     DecodeError, EncodeError, EncodedPayload, Encoder, Event, FromPayload, Stored,
 ///     ToPayload,
 /// };
 ///
@@ -54,7 +54,7 @@ use super::{
 /// impl FromPayload for AccountEvent {
 ///     const MANIFESTS: &'static [&'static str] = &["bank.deposited", "bank.withdrawn"];
 ///
-///     fn from_payload(stored: &StoredPayload<'_>) -> Result<Self, DecodeError> {
+///     fn from_payload(stored: &Stored<'_>) -> Result<Self, DecodeError> {
 ///         let bytes = stored.bytes_of::<BIG_ENDIAN>()?;
 ///         let cents = bytes.try_into().map_err(|error| stored.failed(error))?;
 ///         let cents = u64::from_be_bytes(cents);

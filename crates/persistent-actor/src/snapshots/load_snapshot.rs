@@ -5,9 +5,9 @@ use actix_persistence_storage_api::{
     StorageError,
 };
 
-use crate::serializer::{Manifest, Place, decode_snapshot, shown};
+use crate::serializer::{Place, shown};
 use crate::stores::patience::{self, in_time};
-use crate::{DecodeError, PersistentActor, PersistentContext, Serializers, Snapshot};
+use crate::{DecodeError, PersistentActor, PersistentContext, Serializers, Snapshot, schema};
 
 /// A stored snapshot, as [`load_snapshot`](PersistentContext::load_snapshot) returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,10 +103,9 @@ fn decoded<S: Snapshot>(
     record: SnapshotRecord,
     serializers: &Serializers,
 ) -> Result<LoadedSnapshot<S>, LoadSnapshotError> {
-    let manifest = Manifest::of_snapshot::<S>();
     let metadata = &record.metadata;
     let place = Place::of_snapshot(&metadata.persistence_id, metadata.sequence_nr);
-    match decode_snapshot(&record.payload, &manifest, serializers, place) {
+    match schema::read_snapshot(serializers.stored(&record.payload, place)) {
         Ok(snapshot) => Ok(LoadedSnapshot {
             metadata: record.metadata,
             snapshot,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "encryption")]
 use crate::Shredded;
-use crate::{Compression, FromPayload, Serializer, ToPayload};
+use crate::{Compression, FromPayload, Serializer, StateUpcasters, ToPayload};
 
 /// A whole state of a persistent actor.
 ///
@@ -35,6 +35,12 @@ pub trait Snapshot: ToPayload + FromPayload + 'static {
     /// True if the type says that its actor has no snapshots; only [`NoSnapshot`] does.
     const NEVER: bool = false;
 
+    /// Returns the forms in which snapshots of this type were stored before, and how each becomes today's: necessary as
+    /// soon as `VERSION` is above 1. Called once in a process.
+    fn upcasters() -> StateUpcasters<Self> {
+        StateUpcasters::new()
+    }
+
     /// Returns the data subject, such as the number of a customer, whose personal data it holds: it is encrypted with the
     /// key that the [`KeyStore`](crate::KeyStore) has for the subject. `None` stores it in plain.
     ///
@@ -46,8 +52,8 @@ pub trait Snapshot: ToPayload + FromPayload + 'static {
     }
 
     /// Returns what takes the place of a stored one whose key was destroyed; `None`, as unless implemented otherwise,
-    /// lets the
-    /// recovery go on with an older snapshot, or with every event; it fails if some of those that are needed were deleted.
+    /// lets the recovery go on with an older snapshot, or with every event; it fails if some of those that are needed were
+    /// deleted.
     #[cfg(feature = "encryption")]
     fn shredded(what: &Shredded<'_>) -> Option<Self> {
         let _ = what;

@@ -11,6 +11,7 @@ mod draining_recoveries;
 mod durable_state;
 mod event_meta;
 mod every_call;
+mod evolution;
 mod failures;
 mod fates;
 mod faulty_stores;

@@ -68,7 +68,7 @@ fn an_unreadable_snapshot_is_a_failure_unless_it_is_optional() {
 fn an_older_snapshot_is_used_if_the_newest_cannot_be_decoded() {
     for (payload, cause) in [
         (of_another_type(), "unknown manifest"),
-        (Payload::new(2, "test.sum:v2", "6"), "unknown manifest"),
+        (Payload::new(2, "test.sum:v2", "6"), "a newer program"),
         (Payload::new(9, "test.sum:v1", "6"), "unknown serializer"),
         (
             Payload::new(2, "test.sum:v1", "{}"),

@@ -27,6 +27,10 @@ pub(crate) struct Written {
 impl Event for Written {
     const MANIFEST: &'static str = "torture.written";
     const VERSION: u32 = 2;
+
+    fn upcasters() -> Upcasters<Self> {
+        Upcasters::new().unchanged(1)
+    }
 }
 
 /// A snapshot: all events in 8 bytes.
@@ -40,6 +44,10 @@ pub(crate) struct Digest {
 impl Snapshot for Digest {
     const MANIFEST: &'static str = "torture.digest";
     const VERSION: u32 = 2;
+
+    fn upcasters() -> StateUpcasters<Self> {
+        StateUpcasters::new().unchanged(1)
+    }
 }
 
 /// The snapshots that a stream takes; the events that they cover are deleted.

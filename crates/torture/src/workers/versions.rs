@@ -123,11 +123,15 @@ impl From<AnySnapshot> for Second {
 }
 
 macro_rules! forms {
-    ($($form:ident $version:literal: $of:expr, $uid:expr;)*) => {
+    ($($form:ident $version:literal $(after $older:literal)?: $of:expr, $uid:expr;)*) => {
         $(
             impl Event for $form {
                 const MANIFEST: &'static str = Written::MANIFEST;
                 const VERSION: u32 = $version;
+
+                fn upcasters() -> Upcasters<Self> {
+                    Upcasters::new()$(.unchanged($older))?
+                }
             }
 
             impl EventForm for $form {
@@ -148,7 +152,7 @@ forms! {
     Noted 1: |uid| Self { uid, note: Some(format!("of {uid}")) }, |event: &Self| event.uid;
     Ready 1: |uid| Self { uid }, |event: &Self| event.uid;
     Renamed 1: |entry| Self { entry }, |event: &Self| event.entry;
-    Raised 2: |entry| Self { uid: 0, entry }, |event: &Self| event.entry;
+    Raised 2 after 1: |entry| Self { uid: 0, entry }, |event: &Self| event.entry;
 }
 
 impl Snapshot for Bare {
@@ -187,6 +191,10 @@ impl SnapshotForm for Counted {
 impl Snapshot for Second {
     const MANIFEST: &'static str = Digest::MANIFEST;
     const VERSION: u32 = 2;
+
+    fn upcasters() -> StateUpcasters<Self> {
+        StateUpcasters::new().unchanged(1)
+    }
 }
 
 impl SnapshotForm for Second {

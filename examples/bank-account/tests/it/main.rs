@@ -9,6 +9,8 @@ mod commands;
 mod import;
 mod killed;
 mod mains;
+mod old_versions;
 mod receipts;
+mod shapes;
 mod stalled;
 mod workload;

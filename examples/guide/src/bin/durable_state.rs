@@ -6,7 +6,7 @@
 #![allow(clippy::print_stdout)] // printing is what the program is for
 
 use actix::prelude::*;
-use actix_persistence::{StoredState, payload::DecodeError, prelude::*};
+use actix_persistence::prelude::*;
 use serde::{Deserialize, Serialize};
 
 // ANCHOR: state
@@ -28,23 +28,26 @@ impl State for Post {
     }
     // ANCHOR_END: tags
 
-    // ANCHOR: from_stored
-    fn from_stored(stored: StoredState<'_>) -> Result<Self, DecodeError> {
-        /// The post up to version 1, with the text in one piece.
-        #[derive(Deserialize)]
-        struct Post1 {
-            title: String,
-            text: String,
-        }
-        if stored.version() > 1 {
-            return stored.decode();
-        }
-        let Post1 { title, text } = stored.decode()?;
-        let paragraphs = text.lines().map(str::to_owned).collect();
-        Ok(Post { title, paragraphs })
+    // ANCHOR: upcasters
+    fn upcasters() -> StateUpcasters<Self> {
+        StateUpcasters::new().chain(Chain::of::<Post1>(1))
     }
-    // ANCHOR_END: from_stored
 }
+
+/// The post up to version 1, with the text in one piece.
+#[derive(Deserialize)]
+struct Post1 {
+    title: String,
+    text: String,
+}
+
+impl From<Post1> for Post {
+    fn from(Post1 { title, text }: Post1) -> Self {
+        let paragraphs = text.lines().map(str::to_owned).collect();
+        Post { title, paragraphs }
+    }
+}
+// ANCHOR_END: upcasters
 
 // ANCHOR: actor
 struct BlogPost {

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::{MAX_TEXT_BYTES, Payload, PersistenceId};
 
-use super::{LIMIT, Value, named};
+use super::{LIMIT, Value, decode_at, named};
 use crate::serializer::*;
+use crate::{Event, Upcasters, schema};
 
 type Failure = Box<dyn Error + Send + Sync>;
 
@@ -65,13 +66,9 @@ fn encoded<T: ToPayload>(
     value.to_payload(encoder).map(EncodedPayload::into_payload)
 }
 
-fn decoded<T: FromPayload>(
-    serializers: &Serializers,
-    manifest: &Manifest,
-    payload: &Payload,
-) -> Result<T, DecodeError> {
+fn decoded<T: FromPayload>(serializers: &Serializers, payload: &Payload) -> Result<T, DecodeError> {
     let id = PersistenceId::of("Test", "1");
-    decode::decode(payload, manifest, serializers, Place::of_event(&id, 1))
+    decode_at(payload, serializers, Place::of_event(&id, 1))
 }
 
 #[test]
@@ -81,10 +78,10 @@ fn a_registered_format_gives_back_what_it_took() {
     assert_eq!(mirrored, Serializer::Registered(1_000));
     let payload = encoded(&serializers, mirrored, &manifest, &named()).unwrap();
     assert_eq!(payload.serializer_id, 1_000);
-    let value: Value = decoded(&serializers, &manifest, &payload).unwrap();
+    let value: Value = decoded(&serializers, &payload).unwrap();
     assert_eq!(value, named());
 
-    let unknown = decoded::<Value>(&Serializers::default(), &manifest, &payload).unwrap_err();
+    let unknown = decoded::<Value>(&Serializers::default(), &payload).unwrap_err();
     assert_eq!(
         unknown.to_string(),
         "unknown serializer id 1000, this program knows 1 (messagepack), 2 (json)"
@@ -108,7 +105,7 @@ fn a_registered_format_is_held_to_depth_and_limit() {
         encoded(&serializers, mirrored, &manifest, value)
     };
     let deepest = encode(&nested(126)).unwrap();
-    assert!(decoded::<Value>(&serializers, &manifest, &deepest).is_ok());
+    assert!(decoded::<Value>(&serializers, &deepest).is_ok());
     let error = encode(&nested(127)).unwrap_err();
     assert!(matches!(error, EncodeError::Serializer { .. }), "{error:?}");
     let large = Value::Named {
@@ -185,7 +182,7 @@ impl ToPayload for Door {
 impl FromPayload for Door {
     const MANIFESTS: &'static [&'static str] = &["door.opened"];
 
-    fn from_payload(stored: &StoredPayload<'_>) -> Result<Self, DecodeError> {
+    fn from_payload(stored: &Stored<'_>) -> Result<Self, DecodeError> {
         let bytes = stored.bytes_of::<OWN>()?;
         match (stored.manifest(), bytes) {
             ("door.opened", [by]) => Ok(Door::Opened(*by)),
@@ -193,6 +190,21 @@ impl FromPayload for Door {
             _ => Err(stored.failed("another number of bytes")),
         }
     }
+}
+
+impl Event for Door {
+    const MANIFEST: &'static str = "door";
+    const VERSION: u32 = 3;
+
+    fn upcasters() -> Upcasters<Self> {
+        Upcasters::new().unchanged(2).since(2)
+    }
+}
+
+fn read_door(payload: &Payload) -> Result<Door, DecodeError> {
+    let (serializers, id) = (Serializers::default(), PersistenceId::of("Test", "1"));
+    let stored = serializers.stored(payload, Place::of_event(&id, 1));
+    schema::of_event::<Door>().unwrap().read_one(stored)
 }
 
 fn door() -> Manifest {
@@ -209,10 +221,18 @@ fn a_type_without_serde_chooses_a_manifest_for_each_value() {
         // The serializer of the config is for types that have none.
         let payload = encoded(&serializers, Serializer::Json, &door(), &value).unwrap();
         assert_eq!(payload, Payload::new(OWN, manifest, bytes.to_vec()));
-        assert_eq!(
-            decoded::<Door>(&serializers, &door(), &payload).unwrap(),
-            value
-        );
+        assert_eq!(read_door(&payload).unwrap(), value);
+    }
+}
+
+#[test]
+fn older_versions_under_every_name_of_a_type_are_read() {
+    for (manifest, bytes, value) in [
+        ("door:v2", vec![], Door::Closed),
+        ("door.opened:v2", vec![7], Door::Opened(7)),
+    ] {
+        let payload = Payload::new(OWN, manifest, bytes);
+        assert_eq!(read_door(&payload).unwrap(), value);
     }
 }
 
@@ -249,7 +269,11 @@ fn what_is_no_payload_of_the_type_is_an_error() {
     for (payload, expected) in [
         (
             Payload::new(OWN, "door.opened:v4", vec![7]),
-            "unknown manifest \"door.opened:v4\"",
+            "version 4 of \"door.opened\" is of a newer program; this program reads versions 2 to 3 of \"door\", versions 2 to 3 of \"door.opened\"",
+        ),
+        (
+            Payload::new(OWN, "door.opened:v1", vec![7]),
+            "no step reads version 1 of \"door.opened\"",
         ),
         (
             Payload::new(OWN, "door.lost:v1", vec![]),
@@ -268,8 +292,7 @@ fn what_is_no_payload_of_the_type_is_an_error() {
             "serializer 2000 could not decode",
         ),
     ] {
-        let error = decoded::<Door>(&Serializers::default(), &door(), &payload);
-        let error = error.unwrap_err().to_string();
+        let error = read_door(&payload).unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");
     }
 }
@@ -286,7 +309,7 @@ fn every_manifest_of_a_type_has_to_fit() {
             }
         }];
 
-        fn from_payload(stored: &StoredPayload<'_>) -> Result<Self, DecodeError> {
+        fn from_payload(stored: &Stored<'_>) -> Result<Self, DecodeError> {
             Err(stored.unknown_manifest())
         }
     }

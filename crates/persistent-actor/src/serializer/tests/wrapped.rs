@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use actix_persistence_storage_api::{Payload, PersistenceId};
 use proptest::prelude::*;
 
+use super::decode_at;
 use crate::serializer::*;
 
 const LIMIT: usize = DEFAULT_EVENT_LIMIT;
@@ -66,7 +67,7 @@ fn outgoing(
 ) -> Result<Outgoing, EncodeError> {
     let manifest = manifest();
     let encoder = Encoder::new(serializers, Serializer::Json, &manifest, limit);
-    let outgoing = Outgoing::new(&text.to_owned(), encoder, compression)?;
+    let outgoing = Outgoing::new(text.to_payload(encoder)?, compression)?;
     outgoing.encrypted_for(subject, serializers, limit)
 }
 
@@ -91,7 +92,7 @@ fn read_at(
     serializers: &Serializers,
     place: Place<'_>,
 ) -> Result<String, DecodeError> {
-    decode::decode(payload, &manifest(), serializers, place)
+    decode_at(payload, serializers, place)
 }
 
 fn contains(payload: &Payload, text: &str) -> bool {

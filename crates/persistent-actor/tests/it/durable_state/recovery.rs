@@ -71,17 +71,21 @@ async fn failure(payload: Payload) -> String {
 #[test]
 fn a_state_that_cannot_be_decoded_fails_the_recovery_and_is_named() {
     run(|| async {
-        for manifest in [
-            "test.number:v2",
-            "test.other:v1",
-            "test.number",
-            "test.number:v0",
+        let unknown = |manifest: &'static str| (manifest, format!("unknown manifest {manifest:?}"));
+        for (manifest, cause) in [
+            (
+                "test.number:v2",
+                "version 2 of \"test.number\" is of a newer program".to_owned(),
+            ),
+            unknown("test.other:v1"),
+            unknown("test.number"),
+            unknown("test.number:v0"),
         ] {
             let failure = failure(Payload::new(2, manifest, r#"{"n":1}"#)).await;
             let expected = format!(
                 "recovery failed: could not decode the state of \"Memo|1\" at revision 1, stored by serializer 2 \
-                 as {manifest:?}: unknown manifest {manifest:?}, \
-                 this program reads \"test.number:v1\" and older versions of it"
+                 as {manifest:?}: {cause}; \
+                 this program reads version 1 of \"test.number\""
             );
             assert_eq!(failure, expected);
         }

@@ -2,7 +2,8 @@
 
 use actix::{Actor, Handler, Message};
 use actix_persistence_persistent_actor::{
-    DecodeError, DurableState, PersistError, PersistentContext, Reply, State, StoredState,
+    Chain, DecodeError, DurableState, PersistError, PersistentContext, Reply, State,
+    StateUpcasters, Stored, decode_state,
 };
 use actix_persistence_storage_api::{Payload, PersistenceId};
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use crate::world::run;
 
 /// Since version 3 it has paragraphs; since version 2 it may have a subtitle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Stored", into = "Stored")]
+#[serde(from = "Shape", into = "Shape")]
 struct Post {
     title: String,
     paragraphs: Vec<String>,
@@ -21,14 +22,14 @@ struct Post {
 
 /// The stored form of a post: only the store sees it.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct Shape {
     t: String,
     #[serde(default)]
     p: Vec<String>,
 }
 
-impl From<Stored> for Post {
-    fn from(stored: Stored) -> Self {
+impl From<Shape> for Post {
+    fn from(stored: Shape) -> Self {
         Self {
             title: stored.t,
             paragraphs: stored.p,
@@ -36,7 +37,7 @@ impl From<Stored> for Post {
     }
 }
 
-impl From<Post> for Stored {
+impl From<Post> for Shape {
     fn from(post: Post) -> Self {
         Self {
             t: post.title,
@@ -56,17 +57,21 @@ impl State for Post {
     const MANIFEST: &'static str = "test.post";
     const VERSION: u32 = 3;
 
-    fn from_stored(stored: StoredState<'_>) -> Result<Self, DecodeError> {
-        if stored.version() > 1 {
-            return stored.decode();
-        }
-        let Post1 { title, text } = stored.decode()?;
-        if title.is_empty() {
-            return Err(stored.refuse("a post of version 1 has no title"));
-        }
-        let paragraphs = text.lines().map(str::to_owned).collect();
-        Ok(Post { title, paragraphs })
+    fn upcasters() -> StateUpcasters<Self> {
+        StateUpcasters::new()
+            .chain(Chain::of_with(1, post_of_version_1))
+            .unchanged(2)
+            .renamed("test.article", 2)
     }
+}
+
+fn post_of_version_1(stored: &Stored<'_>) -> Result<Post, DecodeError> {
+    let Post1 { title, text } = stored.decode()?;
+    if title.is_empty() {
+        return Err(stored.refuse("a post of version 1 has no title"));
+    }
+    let paragraphs = text.lines().map(str::to_owned).collect();
+    Ok(Post { title, paragraphs })
 }
 
 struct BlogPost {
@@ -160,7 +165,7 @@ fn what_is_stored_is_the_type_that_the_state_is_turned_into() {
         let stored = world.stored(&id).await;
         let payload = stored.state.unwrap().payload;
         assert_eq!((stored.revision, &*payload.manifest), (2, "test.post:v3"));
-        let stored: Stored = rmp_serde::from_slice(&payload.bytes).unwrap();
+        let stored: Shape = rmp_serde::from_slice(&payload.bytes).unwrap();
         assert_eq!((stored.t.as_str(), stored.p), ("new", vec!["a".to_owned()]));
     });
 }
@@ -180,4 +185,26 @@ fn what_the_type_refuses_fails_the_recovery_with_its_reason() {
                         as \"test.post:v1\": the type refuses it: a post of version 1 has no title";
         assert_eq!(log.take(), [expected]);
     });
+}
+
+#[test]
+fn a_state_that_was_renamed_is_read_and_stored_under_its_name_of_today() {
+    run(|| async {
+        let world = with("test.article:v2", r#"{"t":"old","p":["a"]}"#).await;
+        assert_eq!(recovered(&world).await, post("old", &["a"]));
+        let stored = world.stored(&PersistenceId::of("BlogPost", "1")).await;
+        let payload = stored.state.unwrap().payload;
+        assert_eq!(&*payload.manifest, "test.post:v3");
+    });
+}
+
+#[test]
+fn code_beside_actors_reads_older_states_as_the_actor_does() {
+    let read = |manifest, json| decode_state::<Post>(&Payload::new(2, manifest, json));
+    let old = read("test.post:v1", r#"{"title":"old","text":"a\nb"}"#);
+    assert_eq!(old.unwrap(), post("old", &["a", "b"]));
+    let error = read("test.article:v1", "{}").unwrap_err().to_string();
+    let expected = "no step reads version 1 of \"test.article\"; this program reads version 2 of \"test.article\", \
+                    versions 1 to 3 of \"test.post\"";
+    assert_eq!(error, expected);
 }

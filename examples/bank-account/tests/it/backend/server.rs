@@ -53,6 +53,13 @@ impl SharedServer {
     }
 }
 
+impl<Home> OnServer<Home> {
+    /// Runs statements on the database.
+    pub(crate) fn execute(&self, statements: &str) {
+        execute(self.database, &self.url, statements).unwrap();
+    }
+}
+
 impl<Home> Backend for OnServer<Home> {
     fn address(&self) -> String {
         self.url.clone()
@@ -134,18 +141,22 @@ impl OwnDatabase {
     }
 
     fn execute(&self, statement: &str) -> Result<(), sqlx::Error> {
-        let statement = sqlx::raw_sql(AssertSqlSafe(statement));
-        block_on(async {
-            if self.database == Database::MariaDb {
-                let mut connection = MySqlConnection::connect(&self.server).await?;
-                statement.execute(&mut connection).await?;
-            } else {
-                let mut connection = PgConnection::connect(&self.server).await?;
-                statement.execute(&mut connection).await?;
-            }
-            Ok(())
-        })
+        execute(self.database, &self.server, statement)
     }
+}
+
+fn execute(database: Database, url: &str, statements: &str) -> Result<(), sqlx::Error> {
+    let statements = sqlx::raw_sql(AssertSqlSafe(statements));
+    block_on(async {
+        if database == Database::MariaDb {
+            let mut connection = MySqlConnection::connect(url).await?;
+            statements.execute(&mut connection).await?;
+        } else {
+            let mut connection = PgConnection::connect(url).await?;
+            statements.execute(&mut connection).await?;
+        }
+        Ok(())
+    })
 }
 
 impl Drop for OwnDatabase {

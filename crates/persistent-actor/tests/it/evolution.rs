@@ -1,0 +1,9 @@
+//! Events and snapshots that older programs stored.
+
+mod declarations;
+mod ledger;
+mod missing_steps;
+mod mixed_versions;
+mod older_forms;
+mod snapshots;
+mod splitting;
