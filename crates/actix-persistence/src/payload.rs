@@ -1,8 +1,12 @@
 //! Payloads: what encodes and decodes them, their limits, and the errors of both.
 
 pub use actix_persistence_persistent_actor::{
-    DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DEFAULT_STATE_LIMIT, DecodeError, EncodeError,
-    EncodedPayload, Encoder, FIRST_APPLICATION_SERIALIZER_ID, FromPayload, HARD_PAYLOAD_LIMIT,
-    ReadValue, SerdeFormat, SerializerCollision, Serializers, StoredPayload, ToPayload,
-    decode_state, erased_serde,
+    Compression, DEFAULT_COMPRESSION_MIN_BYTES, DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT,
+    DEFAULT_STATE_LIMIT, DecodeError, EncodeError, EncodedPayload, Encoder,
+    FIRST_APPLICATION_SERIALIZER_ID, FromPayload, HARD_PAYLOAD_LIMIT, ReadValue, SerdeFormat,
+    SerializerCollision, Serializers, StoredPayload, ToPayload, decode_state, erased_serde,
+};
+#[cfg(feature = "encryption")]
+pub use actix_persistence_persistent_actor::{
+    CurrentKey, EncryptionKey, FoundKey, InvalidKeyId, KeyId, KeyStore, Shredded,
 };
