@@ -110,8 +110,12 @@ impl Manifest {
 
     /// Returns the name and the version of what is stored: a name of the type at its version or a lower one.
     pub(crate) fn of_stored<'a>(&self, stored: &'a str) -> Result<(&'a str, u32), DecodeError> {
+        if stored == &*self.text {
+            return Ok((self.name, self.version));
+        }
         let (name, version) = split(stored);
-        if self.text_of(name).is_some() && (1..=self.version).contains(&version) {
+        let is_known = (1..=self.version).contains(&version);
+        if is_known && self.text_of(name).is_some() {
             return Ok((name, version));
         }
         Err(DecodeError::UnknownManifest {

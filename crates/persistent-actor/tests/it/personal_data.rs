@@ -1,4 +1,4 @@
-//! Events, snapshots and states that are encrypted with the key of a data subject, and what is left without the key.
+//! Events, snapshots and states that are encrypted with the key of a data subject, and recoveries without the key.
 
 mod destroyed_keys;
 mod diary;

@@ -107,7 +107,7 @@ impl Event for CustomerEvent {
 // ANCHOR_END: subject
 
 // ANCHOR: snapshot
-/// What is known of a customer.
+/// The name and the orders of a customer.
 #[derive(Clone, Serialize, Deserialize)]
 struct Known {
     customer: String,

@@ -1,4 +1,4 @@
-//! What is left when a key is destroyed, and what is an error all the same.
+//! Recoveries after a key was destroyed, and errors that are no destroyed keys.
 
 use std::sync::Arc;
 

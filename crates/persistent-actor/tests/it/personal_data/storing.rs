@@ -1,4 +1,4 @@
-//! What is encrypted on its way to the store.
+//! Events and snapshots that are encrypted on their way to the store.
 
 use std::sync::Arc;
 
