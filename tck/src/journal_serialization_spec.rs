@@ -6,7 +6,7 @@ use crate::capability::Capability;
 use crate::case::{Case, Spec, case};
 use crate::failure::{CaseResult, Failure, expect_eq};
 use crate::journal_steps::{expect_highest, expect_records, expect_stored, replayed};
-use crate::my_payload::MyPayload;
+use crate::my_payload::{MyPayload, of_an_application};
 use crate::subject::Subject;
 use crate::writer::Writer;
 
@@ -30,6 +30,10 @@ const CASES: &[Case<dyn Journal>] = &[
     )
     .of_spec("JournalSerializationSpec serialize_Persistent_with_EventAdapter_manifest"),
     case!(serialize_formats_side_by_side, ["J-WRITE-7"]),
+    case!(
+        serialize_with_serializers_of_an_application,
+        ["J-WRITE-7", "J-WRITE-3"]
+    ),
     case!(serialize_metadata, ["J-WRITE-7"]).needing(Capability::Metadata),
 ];
 
@@ -103,6 +107,27 @@ async fn serialize_formats_side_by_side(subject: Subject<dyn Journal>) -> CaseRe
     });
     let events = events.collect();
     expect_round_trip(subject, &writer, events).await
+}
+
+async fn serialize_with_serializers_of_an_application(subject: Subject<dyn Journal>) -> CaseResult {
+    let writer = Writer::of_fresh_id(subject.store()).await?;
+    let payloads = of_an_application().into_iter();
+    let events = (1..).zip(payloads).map(|(number, payload)| {
+        let mut event = writer.event(number);
+        event.payload = payload;
+        event
+    });
+    let events: Vec<_> = events.collect();
+    let writes = events
+        .iter()
+        .map(|event| writer.write_of(vec![event.clone()]))
+        .collect();
+    expect_stored(subject.store(), writes).await?;
+    let found = replayed(subject.store(), &writer.id).await?;
+    expect_records(&found, &events)?;
+    let subject = subject.restart().await?;
+    let found = replayed(subject.store(), &writer.id).await?;
+    expect_records(&found, &events)
 }
 
 async fn serialize_metadata(subject: Subject<dyn Journal>) -> CaseResult {

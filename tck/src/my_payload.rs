@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use actix_persistence_storage_api::Payload;
+use actix_persistence_storage_api::{MAX_TEXT_BYTES, Payload};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
@@ -72,6 +72,31 @@ impl MyPayload {
         }
         Ok(rmp_serde::from_slice(&payload.bytes)?)
     }
+}
+
+/// Returns payloads as an application stores them with several serializers of its own, compressed and encrypted ones among
+/// them: a manifest for each value, no bytes at all, every byte, and manifests as long as they may be.
+pub(crate) fn of_an_application() -> Vec<Payload> {
+    let every_byte: Vec<u8> = (0..=255).rev().collect();
+    let longest = "m".repeat(MAX_TEXT_BYTES - ":v1".len()) + ":v1";
+    // One byte less than the most, and each letter has two.
+    let letters = "\u{e9}".repeat(MAX_TEXT_BYTES / 2);
+    [
+        (1_000, "shop.registered:v1", every_byte.clone()),
+        (1_000, "shop.forgotten:v1", Vec::new()),
+        (1_000, "shop.Registered:v1", vec![0]),
+        (1_001, "shop.registered:v1", b"\\x00'; \"\r\n".to_vec()),
+        (1_000, &longest, every_byte.clone()),
+        (u32::MAX, &letters, Vec::new()),
+        (3, "shop.known:v12", every_byte.repeat(17)),
+        (
+            4,
+            "shop.known:v12",
+            [&[1, 0, 0, 3, 232][..], &every_byte].concat(),
+        ),
+    ]
+    .map(|(serializer_id, manifest, bytes)| Payload::new(serializer_id, manifest, bytes))
+    .to_vec()
 }
 
 #[cfg(test)]

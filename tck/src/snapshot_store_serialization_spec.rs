@@ -5,7 +5,7 @@ use actix_persistence_storage_api::{Payload, SnapshotCriteria, SnapshotRecord, S
 use crate::capability::Capability;
 use crate::case::{Case, Spec, case};
 use crate::failure::{CaseResult, Failure, expect_eq};
-use crate::my_payload::MyPayload;
+use crate::my_payload::{MyPayload, of_an_application};
 use crate::snapshot_steps::{expect_snapshots, fresh_snapshot, save};
 use crate::subject::Subject;
 
@@ -24,6 +24,10 @@ const CASES: &[Case<dyn SnapshotStore>] = &[
     )
     .of_spec("SnapshotStoreSerializationSpec serialize_Payload_with_string_manifest"),
     case!(serialize_formats_side_by_side, ["S-SAVE-3", "S-SAVE-2"]),
+    case!(
+        serialize_with_serializers_of_an_application,
+        ["S-SAVE-3", "S-SAVE-1"]
+    ),
     case!(serialize_metadata, ["S-SAVE-3"]).needing(Capability::Metadata),
 ];
 
@@ -74,6 +78,22 @@ async fn serialize_formats_side_by_side(subject: Subject<dyn SnapshotStore>) -> 
     expect_decoded(subject.store(), &snapshot).await?;
     snapshot.payload = MyPayload::unique("second").encode(MyPayload::V2);
     expect_round_trip(subject, snapshot).await
+}
+
+async fn serialize_with_serializers_of_an_application(
+    subject: Subject<dyn SnapshotStore>,
+) -> CaseResult {
+    let payloads = of_an_application().into_iter();
+    let snapshots: Vec<_> = payloads.map(|payload| fresh_snapshot(1, payload)).collect();
+    for snapshot in &snapshots {
+        save(subject.store(), snapshot).await?;
+    }
+    let subject = subject.restart().await?;
+    for snapshot in &snapshots {
+        let id = &snapshot.metadata.persistence_id;
+        expect_snapshots(subject.store(), id, [snapshot]).await?;
+    }
+    Ok(())
 }
 
 async fn serialize_metadata(subject: Subject<dyn SnapshotStore>) -> CaseResult {

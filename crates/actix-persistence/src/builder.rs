@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use actix_persistence_journal_actor::JournalHandle;
+#[cfg(feature = "encryption")]
+use actix_persistence_persistent_actor::KeyStore;
 use actix_persistence_persistent_actor::{
     BackOffSettings, DeadLetters, OverflowReplies, OverflowStrategy, PublishedEvents, SerdeFormat,
     SerializerCollision, Serializers, StashPolicy,
@@ -41,6 +43,8 @@ pub struct Builder {
     #[cfg(feature = "sqlite")]
     sqlite: Option<std::path::PathBuf>,
     formats: Vec<Arc<dyn SerdeFormat>>,
+    #[cfg(feature = "encryption")]
+    key_store: Option<Arc<dyn KeyStore>>,
     /// The code that the config may name.
     code: NamedCode,
     back_off: Option<BackOffSettings>,
@@ -76,6 +80,8 @@ impl Builder {
             #[cfg(feature = "sqlite")]
             sqlite: None,
             formats: Vec::new(),
+            #[cfg(feature = "encryption")]
+            key_store: None,
             code: NamedCode::default(),
             back_off: None,
             stash_policy: None,
@@ -159,6 +165,14 @@ impl Builder {
     /// Two that have the same id or name are an error of [`open`](Self::open).
     pub fn serializer(mut self, format: impl SerdeFormat) -> Self {
         self.formats.push(Arc::new(format));
+        self
+    }
+
+    /// Sets the keys with which events, snapshots and states are encrypted that have a
+    /// [data subject](crate::Event::data_subject).
+    #[cfg(feature = "encryption")]
+    pub fn key_store(mut self, key_store: Arc<dyn KeyStore>) -> Self {
+        self.key_store = Some(key_store);
         self
     }
 
@@ -365,10 +379,14 @@ impl Builder {
     }
 
     fn known_serializers(&self) -> Result<Serializers, SerializerCollision> {
+        let known = Serializers::default();
+        #[cfg(feature = "encryption")]
+        let known = match &self.key_store {
+            Some(key_store) => known.with_key_store(Arc::clone(key_store)),
+            None => known,
+        };
         let mut formats = self.formats.iter();
-        formats.try_fold(Serializers::default(), |known, format| {
-            known.with_format(Arc::clone(format))
-        })
+        formats.try_fold(known, |known, format| known.with_format(Arc::clone(format)))
     }
 
     fn resolve(&self) -> Resolution {

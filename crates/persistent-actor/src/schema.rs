@@ -161,8 +161,15 @@ impl<T: ToPayload + FromPayload> Schema<T> {
     ///
     /// Every size up to [`HARD_PAYLOAD_LIMIT`](crate::HARD_PAYLOAD_LIMIT) is decoded, whatever the limits of today are.
     pub(crate) fn read(&self, stored: StoredAt<'_>) -> Result<Read<T>, DecodeError> {
-        let (name, version, form) = self.forms.find(&stored.payload.manifest)?;
-        if matches!(form, Form::Nothing) {
+        // Nearly all have the manifest of today.
+        let (name, version, form) = match self.manifest.parts_of(&stored.payload.manifest) {
+            Some((name, version)) => (name, version, None),
+            None => {
+                let (name, version, form) = self.forms.find(&stored.payload.manifest)?;
+                (name, version, Some(form))
+            }
+        };
+        if matches!(form, Some(Form::Nothing)) {
             return Ok(Read::Many(Vec::new()));
         }
         let unwrapped = match stored.unwrap(name, version) {
@@ -181,9 +188,9 @@ impl<T: ToPayload + FromPayload> Schema<T> {
             Err(error) => return Err(error),
         };
         match form {
-            Form::Own => (self.own)(&unwrapped).map(Read::One),
-            Form::Nothing => Ok(Read::Many(Vec::new())),
-            Form::Step(step) => caught(|| step(&unwrapped)).unwrap_or_else(|message| {
+            None | Some(Form::Own) => (self.own)(&unwrapped).map(Read::One),
+            Some(Form::Nothing) => Ok(Read::Many(Vec::new())),
+            Some(Form::Step(step)) => caught(|| step(&unwrapped)).unwrap_or_else(|message| {
                 Err(DecodeError::StepPanicked {
                     manifest: shown(&stored.payload.manifest),
                     message,

@@ -10,7 +10,7 @@ pub enum QueryError {
     /// The store cannot be read; of a live query, not even later.
     #[error(transparent)]
     Store(#[from] StorageError),
-    /// A state is none of this type; see [`State::from_stored`](actix_persistence_persistent_actor::State::from_stored).
+    /// A state is none of this type; see [`State::upcasters`](actix_persistence_persistent_actor::State::upcasters).
     #[error(
         "the state of {persistence_id:?} at revision {revision} cannot be decoded \
          (serializer {serializer_id}, manifest {manifest:?})"

@@ -5,7 +5,7 @@ use actix_persistence_storage_api::{Payload, StateStore};
 use crate::capability::Capability;
 use crate::case::{Case, case};
 use crate::failure::{CaseResult, Failure, expect_eq};
-use crate::my_payload::MyPayload;
+use crate::my_payload::{MyPayload, of_an_application};
 use crate::odd_texts::ODD_TEXTS;
 use crate::state_steps::{expect_state, state, with_payload};
 use crate::subject::Subject;
@@ -15,6 +15,7 @@ pub(super) const CASES: &[Case<dyn StateStore>] = &[
     case!(keep_the_bytes_of_a_state, ["D-UPSERT-4"]),
     case!(keep_serializer_ids_and_manifests, ["D-UPSERT-4"]),
     case!(serialize_states, ["D-UPSERT-4"]).of_spec("DurableStateStoreSpec"),
+    case!(serialize_with_serializers_of_an_application, ["D-UPSERT-4"]),
     case!(
         replace_tags_by_those_of_the_update,
         ["D-UPSERT-4", "D-GET-1"]
@@ -61,6 +62,23 @@ async fn serialize_states(subject: Subject<dyn StateStore>) -> CaseResult {
             MyPayload::decode(&found.payload)?,
             expected,
         )?;
+    }
+    Ok(())
+}
+
+async fn serialize_with_serializers_of_an_application(
+    subject: Subject<dyn StateStore>,
+) -> CaseResult {
+    let payloads = of_an_application().into_iter();
+    let updates: Vec<_> = payloads
+        .map(|payload| with_payload(state(&fresh_id(), 1), payload))
+        .collect();
+    for update in &updates {
+        subject.store().upsert(update.clone()).await?;
+    }
+    let subject = subject.restart().await?;
+    for update in &updates {
+        expect_state(subject.store(), update).await?;
     }
     Ok(())
 }

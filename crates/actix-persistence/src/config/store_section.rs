@@ -2,6 +2,7 @@
 
 mod change_event_journal;
 mod circuit_breaker;
+mod compression;
 mod journal;
 mod query;
 mod replay_filter;
@@ -12,7 +13,7 @@ mod state_store;
 use std::fmt;
 
 use actix_persistence_journal_actor::JournalSettings;
-use actix_persistence_persistent_actor::Serializer;
+use actix_persistence_persistent_actor::{Compression, Serializer};
 use actix_persistence_snapshot_actor::SnapshotSettings;
 use actix_persistence_storage_api::{ConfigErrors, Origin, Section, SectionReader, Value};
 
@@ -51,6 +52,8 @@ pub(crate) struct StoreSection<S> {
     pub(crate) kind: &'static str,
     /// The serializer for types that name none.
     pub(crate) serializer: Serializer,
+    /// The compression for types that name none.
+    pub(crate) compression: Compression,
     /// The settings of the actor in front of the store.
     pub(crate) settings: S,
     /// The keys that are left for the plugin.
@@ -141,6 +144,7 @@ pub(super) fn read_store<S: StoreSettings>(
     let mut reader = common.reader();
     let kind = read_kind(plugin_id, &mut reader, context.kinds);
     let serializer = read_serializer(&mut reader, context.all.code);
+    let compression = compression::read(&mut reader);
     let settings = read_settings::<S>(plugin_id, &mut reader, context.all);
     mistakes.add_written(&inherited, reader.finish());
 
@@ -152,12 +156,14 @@ pub(super) fn read_store<S: StoreSettings>(
         SERIALIZER,
         default(serializer_name(serializer, context.all.code)),
     );
+    compression::show(compression, &mut shown);
     effective::give_types(&mut effective, &shown);
     effective.fall_back_to(&shown);
     Some(StoreSection {
         plugin_id: plugin_id.to_owned(),
         kind: kind.name,
         serializer,
+        compression,
         settings,
         section,
         effective,
@@ -179,6 +185,7 @@ pub(super) fn check_fallback<S: StoreSettings>(
         read_kind("", &mut reader, kinds);
     }
     read_serializer(&mut reader, all.code);
+    compression::read(&mut reader);
     read_settings::<S>("", &mut reader, all);
     mistakes.add(reader.finish());
 }
@@ -206,7 +213,7 @@ fn read_settings<S: StoreSettings>(
 fn take_common<S: StoreSettings>(section: &mut Section) -> Section {
     let mut common = Section::new(section.path(), section.origin().clone());
     let of_kind = S::KEYS.iter().map(|key| key.name);
-    let keys = || [KIND, SERIALIZER].into_iter().chain(of_kind.clone());
+    let keys = || COMMON.into_iter().chain(of_kind.clone());
     for key in keys() {
         if let Some(item) = section.remove(key) {
             common.insert(key, item);
@@ -247,6 +254,8 @@ fn read_kind<'k>(
 const KIND: &str = "kind";
 /// The key that chooses the serializer.
 const SERIALIZER: &str = "serializer";
+/// The keys that stores of all kinds have.
+const COMMON: [&str; 4] = [KIND, SERIALIZER, compression::KEY, compression::MIN_BYTES];
 
 /// Kinds of plugin that are there if a feature of the same name is.
 const FEATURES: [&str; 3] = ["sqlite", "postgres", "mysql"];
@@ -293,6 +302,7 @@ impl<S: fmt::Debug> fmt::Debug for StoreSection<S> {
             .field("plugin_id", &self.plugin_id)
             .field("kind", &self.kind)
             .field("serializer", &self.serializer)
+            .field("compression", &self.compression)
             .field("settings", &self.settings)
             .field("section", &self.section)
             .finish_non_exhaustive()

@@ -44,8 +44,10 @@ impl Shared {
             let handle = snapshots.map(|entry| entry.handle.clone());
             let mut environment = Environment::new(journal.handle.clone(), handle);
             environment.event_serializer = journal.serializer;
+            environment.event_compression = journal.compression;
             if let Some(snapshots) = snapshots {
                 environment.snapshot_serializer = snapshots.serializer;
+                environment.snapshot_compression = snapshots.compression;
                 if !self.are_default(journal, snapshots) {
                     weaker_snapshots::warn(journal, snapshots);
                 }
@@ -72,6 +74,7 @@ impl Shared {
         Ok(self.shared_environment(key, || {
             let mut environment = Environment::of_states(entry.handle.clone());
             environment.event_serializer = entry.serializer;
+            environment.event_compression = entry.compression;
             environment.live_ids = entry.live_ids.clone();
             environment
         }))

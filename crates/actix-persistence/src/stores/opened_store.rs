@@ -3,7 +3,7 @@
 use std::fmt;
 use std::pin::Pin;
 
-use actix_persistence_persistent_actor::Serializer;
+use actix_persistence_persistent_actor::{Compression, Serializer};
 use actix_persistence_storage_api::StorageError;
 
 use super::store_kind::StoreKind;
@@ -15,6 +15,7 @@ pub(crate) struct StoreEntry<K: StoreKind> {
     pub(crate) plugin_id: String,
     pub(crate) handle: K,
     pub(crate) serializer: Serializer,
+    pub(crate) compression: Compression,
     pub(crate) settings: K::Settings,
     pub(crate) live_ids: K::LiveIds,
     pub(crate) effective_config: String,

@@ -35,6 +35,7 @@ impl<K: StoreKind> StoresOfKind<K> {
                 plugin_id: section.plugin_id.clone(),
                 handle: K::start(store, &section.settings, runtime, thread),
                 serializer: section.serializer,
+                compression: section.compression,
                 live_ids: live_ids(&section.settings),
                 effective_config: section.effective_toml(),
                 settings: section.settings.clone(),

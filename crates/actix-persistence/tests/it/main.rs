@@ -12,6 +12,8 @@ mod handle;
 mod held_states;
 mod note;
 mod notifications;
+#[cfg(all(feature = "encryption", feature = "zstd"))]
+mod personal_states;
 mod recovery_at_scale;
 mod recovery_settings;
 mod serializers;

@@ -268,16 +268,14 @@ impl<E: Event> EventPages<E> {
             .serializers
             .stored(payload, place)
             .with_adapter_manifest(&record.adapter_manifest);
-        let events = self
-            .schema
-            .read(stored)
-            .map_err(|source| RecoveryError::Event {
-                persistence_id: self.persistence_id.clone(),
-                sequence_nr,
-                serializer_id: payload.serializer_id,
-                manifest: shown(&payload.manifest),
-                source,
-            })?;
+        let read = self.schema.read(stored);
+        let events = read.map_err(|source| RecoveryError::Event {
+            persistence_id: self.persistence_id.clone(),
+            sequence_nr,
+            serializer_id: payload.serializer_id,
+            manifest: shown(&payload.manifest),
+            source,
+        })?;
         Ok(NumberedEvent {
             sequence_nr,
             timestamp: record.timestamp,

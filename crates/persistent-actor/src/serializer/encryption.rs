@@ -19,7 +19,7 @@ type Random = [u8; 16];
 /// The bytes that encryption adds to what it encrypts.
 const TAG: usize = 16;
 
-/// What encrypts one value, as soon as it has a number.
+/// The key of one value, and what else it takes to encrypt it as soon as it has a number.
 pub(super) struct Seal {
     key: EncryptionKey,
     key_id: KeyId,

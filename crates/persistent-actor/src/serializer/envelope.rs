@@ -1,4 +1,4 @@
-//! What stands around a payload that was compressed or encrypted.
+//! The bytes around a payload that was compressed or encrypted.
 //!
 //! A format, the id of the serializer that wrote what is inside, fields of the wrapping, a checksum over all of it, and
 //! the bytes. The checksum tells damage without a key, and before anything is looked up or decompressed.

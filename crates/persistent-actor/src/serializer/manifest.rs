@@ -102,6 +102,11 @@ impl Manifest {
         all.join(", ")
     }
 
+    /// Returns the name and the version of values that choose no other name; `None` if this is not their manifest.
+    pub(crate) fn parts_of(&self, manifest: &str) -> Option<(&'static str, u32)> {
+        (manifest == &*self.text).then_some((self.name, self.version))
+    }
+
     pub(crate) fn version(&self) -> u32 {
         self.version
     }

@@ -15,7 +15,7 @@ pub(crate) struct Place<'a> {
     pub(crate) number: u64,
 }
 
-/// What is stored at a place. The numbers are part of what encryption authenticates: they never change.
+/// The kind of record at a place. The numbers are part of what encryption authenticates: they never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlaceKind {
     Event = 1,

@@ -1,4 +1,4 @@
-//! What is left of a value whose key was destroyed.
+//! The rest of a value whose key was destroyed.
 
 use actix_persistence_storage_api::PersistenceId;
 

@@ -34,6 +34,8 @@ mod outages;
 mod partly_stored;
 mod persist_async;
 mod persisting;
+#[cfg(all(feature = "encryption", feature = "zstd"))]
+mod personal_data;
 mod programs;
 mod published_events;
 mod read_only;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod cleaning_up;
+mod personal_data;
 mod program;
 mod published_events;
 mod short_programs;

@@ -33,6 +33,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "store_one_call_with_many_writes",
             "store_writes_of_other_ids_around_a_conflict",
             "take_over_many_ids_in_one_call",
+            "journal_serialization_spec::serialize_with_serializers_of_an_application",
         ],
     ),
     Mutant::new(
@@ -57,6 +58,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "journal_serialization_spec::serialize_persistent_with_event_adapter_manifest",
             "journal_serialization_spec::serialize_formats_side_by_side",
             "journal_serialization_spec::serialize_metadata",
+            "journal_serialization_spec::serialize_with_serializers_of_an_application",
         ],
     ),
     Mutant::new(
@@ -72,6 +74,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "journal_serialization_spec::serialize_persistent_with_event_adapter_manifest",
             "journal_serialization_spec::serialize_formats_side_by_side",
             "journal_serialization_spec::serialize_metadata",
+            "journal_serialization_spec::serialize_with_serializers_of_an_application",
         ],
     ),
     Mutant::new(

@@ -43,6 +43,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "journal_serialization_spec::serialize_persistent_with_string_manifest",
             "journal_serialization_spec::serialize_persistent_with_event_adapter_manifest",
             "keep_what_is_stored_after_a_delete_and_a_purge",
+            "journal_serialization_spec::serialize_with_serializers_of_an_application",
         ],
     ),
     Mutant::new(

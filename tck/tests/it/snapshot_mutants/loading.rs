@@ -54,6 +54,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "snapshot_store_serialization_spec::serialize_payload_with_string_manifest",
             "snapshot_store_serialization_spec::serialize_formats_side_by_side",
             "snapshot_store_serialization_spec::serialize_metadata",
+            "snapshot_store_serialization_spec::serialize_with_serializers_of_an_application",
         ],
     ),
     Mutant::new(

@@ -19,6 +19,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "load_whole_snapshots_while_another_saves",
             "snapshot_store_serialization_spec::serialize_payload",
             "snapshot_store_serialization_spec::serialize_payload_with_string_manifest",
+            "snapshot_store_serialization_spec::serialize_with_serializers_of_an_application",
         ],
     ),
     Mutant::new(

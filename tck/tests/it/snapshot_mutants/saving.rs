@@ -94,6 +94,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "snapshot_store_serialization_spec::serialize_payload_with_string_manifest",
             "snapshot_store_serialization_spec::serialize_formats_side_by_side",
             "snapshot_store_serialization_spec::serialize_metadata",
+            "snapshot_store_serialization_spec::serialize_with_serializers_of_an_application",
         ],
     ),
     Mutant::new(
@@ -119,7 +120,10 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "CutsManifests",
         kit::<CutsManifests>,
         &["S-SAVE-3"],
-        &["keep_serializer_ids_and_manifests"],
+        &[
+            "keep_serializer_ids_and_manifests",
+            "snapshot_store_serialization_spec::serialize_with_serializers_of_an_application",
+        ],
     ),
     Mutant::new(
         "MergesIds",

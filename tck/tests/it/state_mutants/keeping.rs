@@ -44,13 +44,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "KeepsBytesAsText",
         kit::<KeepsBytesAsText>,
         &["D-UPSERT-4"],
-        &["keep_the_bytes_of_a_state", "serialize_states"],
+        &[
+            "keep_the_bytes_of_a_state",
+            "serialize_states",
+            "serialize_with_serializers_of_an_application",
+        ],
     ),
     Mutant::new(
         "CutsManifests",
         kit::<CutsManifests>,
         &["D-UPSERT-4"],
-        &["keep_serializer_ids_and_manifests"],
+        &[
+            "keep_serializer_ids_and_manifests",
+            "serialize_with_serializers_of_an_application",
+        ],
     ),
     Mutant::new(
         "ReplacesBytesOnly",

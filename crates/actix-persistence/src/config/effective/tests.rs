@@ -40,6 +40,8 @@ window-size = 20
         resolution.settings.journals.stores[0].effective_toml(),
         r#"[persistence.journal.accounts]
 api-key = "***"  # app.toml:6
+compression = "off"  # default
+compression-min-bytes = 1024  # default
 initialize-timeout = "30s"  # default
 kind = "sqlite"  # app.toml:4
 max-concurrent-recoveries = 7  # app.toml:2
@@ -91,6 +93,8 @@ max-failures = 3
     assert_eq!(
         resolution.settings.snapshot_stores.stores[0].effective_toml(),
         r#"[persistence.snapshot-store.sqlite]
+compression = "off"  # default
+compression-min-bytes = 1024  # default
 initialize-timeout = "30s"  # default
 kind = "sqlite"  # default
 load-timeout = "30s"  # default
@@ -125,6 +129,8 @@ change-event-journal = ""
         resolution.settings.state_stores.stores[0].effective_toml(),
         r#"[persistence.state.sqlite]
 change-event-journal = ""  # app.toml:5
+compression = "off"  # default
+compression-min-bytes = 1024  # default
 initialize-timeout = "30s"  # default
 kind = "sqlite"  # default
 max-concurrent-calls = 16  # default

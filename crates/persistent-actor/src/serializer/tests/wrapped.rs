@@ -165,7 +165,7 @@ fn the_limit_counts_the_plain_value_and_holds_for_what_is_stored() {
 }
 
 #[test]
-fn a_compressed_size_above_the_hard_limit_is_refused_before_anything_is_done() {
+fn a_compressed_size_above_the_hard_limit_is_refused_at_once() {
     let serializers = Serializers::default();
     let payload = stored(PERSONAL, &serializers, ZSTD, None);
     let mut fields = payload.bytes[..5].to_vec();
@@ -312,7 +312,7 @@ fn wrapped(text: &str, serializers: &Serializers) -> Vec<Payload> {
 }
 
 #[test]
-fn every_changed_bit_of_an_envelope_is_an_error_even_if_the_key_is_destroyed() {
+fn every_changed_bit_is_an_error_even_if_the_key_is_destroyed() {
     let keys = Arc::new(Keys::default());
     let serializers = serializers(&keys);
     let payloads = wrapped(PERSONAL, &serializers);

@@ -92,7 +92,7 @@ fn a_state_that_cannot_be_decoded_fails_the_recovery_and_is_named() {
         let failure = failure(Payload::new(2, "test.number:v1", r#"{"m":1}"#)).await;
         assert!(failure.contains("at revision 1"), "{failure}");
         assert!(
-            failure.contains("Json could not decode the bytes"),
+            failure.contains("json could not decode the bytes"),
             "{failure}"
         );
     });

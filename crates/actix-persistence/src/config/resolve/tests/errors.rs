@@ -70,6 +70,10 @@ fn one_mistake_one_line() {
             "[persistence.journal.memory]\nserializer = \"xml\"\n",
             "app.toml:2: 'persistence.journal.memory.serializer' names the unknown serializer \"xml\"; known serializers: json, messagepack; register it with 'Builder::serializer'",
         ),
+        (
+            "[persistence.journal.memory]\ncompression = \"gzip\"\n",
+            "app.toml:2: 'persistence.journal.memory.compression' must be \"off\" or \"zstd\", not \"gzip\"",
+        ),
         // Wrong types.
         (
             "persistence = 5\n",

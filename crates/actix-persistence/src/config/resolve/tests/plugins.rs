@@ -29,7 +29,8 @@ write-timout = "1s"
 lanes = 0
 compaction.mode = "none"
 "#;
-    let keys = "known keys: auto-initialize, circuit-breaker, initialize-timeout, kind, lanes, \
+    let keys = "known keys: auto-initialize, circuit-breaker, compression, compression-min-bytes, \
+                initialize-timeout, kind, lanes, \
                 max-concurrent-recoveries, recovery-event-timeout, recovery-permit-timeout, \
                 replay-filter, serializer, url, write-timeout";
     let expected = format!(

@@ -228,7 +228,7 @@ fn an_unknown_key_of_a_state_store_comes_with_the_known_ones() {
     assert_eq!(
         found,
         "app.toml:2: unknown key 'persistence.state.memory.save-timeout'; known keys: additional-columns, \
-         change-event-journal, change-handler, circuit-breaker, custom-table, initialize-timeout, kind, \
+         change-event-journal, change-handler, circuit-breaker, compression, compression-min-bytes, custom-table, initialize-timeout, kind, \
          max-concurrent-calls, max-concurrent-recoveries, query, recovery-permit-timeout, recovery-timeout, serializer, \
          write-timeout"
     );
