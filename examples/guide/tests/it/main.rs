@@ -4,6 +4,7 @@
 mod cleaning_up;
 mod program;
 mod published_events;
+mod schema_evolution;
 mod short_programs;
 mod snapshots;
 mod stopping;
