@@ -158,7 +158,7 @@ impl<T> Schema<T> {
             Form::Step(step) => caught(|| step(&stored)).unwrap_or_else(|message| {
                 Err(DecodeError::StepPanicked {
                     manifest: shown(&payload.manifest),
-                    message,
+                    message: message.into(),
                 })
             }),
         }

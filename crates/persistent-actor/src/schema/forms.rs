@@ -23,12 +23,14 @@ pub(super) enum Form<T> {
     Nothing,
 }
 
+/// The forms of each name, in ascending order and without an overlap.
+type ByName<T> = BTreeMap<&'static str, Vec<(Versions, Form<T>)>>;
+
 /// The stored forms of a type, those of its own name and of others.
 pub(super) struct Forms<T> {
     name: &'static str,
     version: u32,
-    /// By name; of each name in ascending order, without an overlap.
-    forms: BTreeMap<&'static str, Vec<(Versions, Form<T>)>>,
+    forms: ByName<T>,
 }
 
 impl<T> Forms<T> {
@@ -85,7 +87,7 @@ impl<T> Forms<T> {
         let Some((name, version, forms)) = known else {
             return Err(DecodeError::UnknownManifest {
                 found: shown(manifest),
-                readable: self.to_string(),
+                readable: self.to_string().into(),
             });
         };
         let at = forms.partition_point(|(versions, _)| versions.last < version);
@@ -97,12 +99,12 @@ impl<T> Forms<T> {
             None if name == self.name && version > self.version => Err(DecodeError::NewerVersion {
                 name: self.name,
                 version,
-                readable: self.to_string(),
+                readable: self.to_string().into(),
             }),
             None => Err(DecodeError::MissingStep {
                 name: shown(name),
                 version,
-                readable: self.to_string(),
+                readable: self.to_string().into(),
             }),
         }
     }
@@ -132,7 +134,7 @@ struct Declaring<T> {
     name: &'static str,
     version: u32,
     since: u32,
-    forms: BTreeMap<&'static str, Vec<(Versions, Form<T>)>>,
+    forms: ByName<T>,
     renamed: Vec<(&'static str, Versions)>,
     /// True if what is written can be read again.
     is_written: bool,
@@ -175,7 +177,7 @@ impl<T> Declaring<T> {
     }
 
     /// Resolves the names of before, and fails if a version is missing.
-    fn complete(mut self) -> Result<BTreeMap<&'static str, Vec<(Versions, Form<T>)>>, Problem> {
+    fn complete(mut self) -> Result<ByName<T>, Problem> {
         self.check_gaps(self.name, self.since)?;
         for (name, versions) in std::mem::take(&mut self.renamed) {
             let own = &self.forms[self.name];

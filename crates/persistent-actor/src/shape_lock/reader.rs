@@ -14,8 +14,11 @@ use crate::{HARD_PAYLOAD_LIMIT, Serializer};
 pub(super) struct Reader {
     manifest: Manifest,
     reads: Box<dyn Fn(&str) -> bool>,
-    read: Box<dyn Fn(&Payload) -> Result<Vec<Payload>, String>>,
+    read: Box<ReadAgain>,
 }
+
+/// Reads a stored value, and encodes what that is today.
+type ReadAgain = dyn Fn(&Payload) -> Result<Vec<Payload>, String>;
 
 impl Reader {
     pub(super) fn of<T: Serialize + 'static>(schema: &Arc<Schema<T>>) -> Self {
