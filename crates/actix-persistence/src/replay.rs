@@ -63,7 +63,8 @@ impl Persistence {
         Ok(Replayed { actor, sequence_nr })
     }
 
-    /// Returns every event of an id in the default journal, in order, with its number.
+    /// Returns every event of an id in the default journal, in order, with its number; those that are read from one stored
+    /// event have the same.
     ///
     /// Only reads, page by page, so that a long stream takes no more memory than a short one.
     ///

@@ -193,7 +193,7 @@ impl<T: ToPayload + FromPayload> Schema<T> {
             Some(Form::Step(step)) => caught(|| step(&unwrapped)).unwrap_or_else(|message| {
                 Err(DecodeError::StepPanicked {
                     manifest: shown(&stored.payload.manifest),
-                    message,
+                    message: message.into(),
                 })
             }),
         }

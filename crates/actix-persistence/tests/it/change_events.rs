@@ -2,7 +2,10 @@
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
-use actix_persistence::{Config, PersistError, error::RejectionCause};
+use actix_persistence::{
+    Config, PersistError,
+    error::{ErrorChain, RejectionCause},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::note::{Note, Written};
@@ -37,6 +40,72 @@ impl Handler<Announce> for Note {
                 .delete_with_event(&NoteEvent::Deleted)
                 .reply_with(|_, ctx| Ok(ctx.revision())),
         }
+    }
+}
+
+/// The same events in a second version, which is not stored yet.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+enum LaterEvent {
+    Replaced { kilobytes: f64 },
+    Deleted,
+}
+
+impl From<NoteEvent> for LaterEvent {
+    fn from(event: NoteEvent) -> Self {
+        match event {
+            NoteEvent::Replaced { bytes } => LaterEvent::Replaced {
+                kilobytes: bytes as f64 / 1_000.0,
+            },
+            NoteEvent::Deleted => LaterEvent::Deleted,
+        }
+    }
+}
+
+impl From<&LaterEvent> for NoteEvent {
+    fn from(event: &LaterEvent) -> Self {
+        match event {
+            LaterEvent::Replaced { kilobytes } => NoteEvent::Replaced {
+                bytes: (kilobytes * 1_000.0).round() as usize,
+            },
+            LaterEvent::Deleted => NoteEvent::Deleted,
+        }
+    }
+}
+
+impl Event for LaterEvent {
+    const MANIFEST: &'static str = "note.event";
+    const VERSION: u32 = 2;
+
+    fn upcasters() -> Upcasters<Self> {
+        let chain = Chain::of::<NoteEvent>(1);
+        Upcasters::new().chain(chain).writes::<NoteEvent>(1)
+    }
+}
+
+/// A second version that says nothing of the first one.
+#[derive(Serialize, Deserialize)]
+struct Undeclared;
+
+impl Event for Undeclared {
+    const MANIFEST: &'static str = "note.event";
+    const VERSION: u32 = 2;
+}
+
+/// Replaces the text, with this event.
+#[derive(Message)]
+#[rtype(result = "Result<u64, PersistError>")]
+struct AnnounceAs<E: Event>(&'static str, E);
+
+impl<E: Event> Handler<AnnounceAs<E>> for Note {
+    type Result = Reply<AnnounceAs<E>>;
+
+    fn handle(
+        &mut self,
+        AnnounceAs(text, event): AnnounceAs<E>,
+        ctx: &mut Self::Context,
+    ) -> Self::Result {
+        ctx.persist_with_event(Written(text.to_owned()), &event)
+            .reply_with(|_, ctx| Ok(ctx.revision()))
     }
 }
 
@@ -79,6 +148,36 @@ async fn an_actor_tells_the_journal_of_its_changes() {
         (2, NoteEvent::Replaced { bytes: 5 }),
         (3, NoteEvent::Deleted),
     ];
+    assert_eq!(events, expected);
+}
+
+#[actix::test]
+async fn events_of_changes_have_versions_as_others_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("notes.db");
+    let file = file.to_str().unwrap();
+    let persistence = Persistence::open(config(file, file)).await.unwrap();
+    let note = persistence.start(|| Note::named("1")).unwrap();
+    note.send(Announce(Some("one"))).await.unwrap().unwrap();
+    let later = || LaterEvent::Replaced { kilobytes: 0.005 };
+    let stored = note.send(AnnounceAs("three", later())).await.unwrap();
+    assert_eq!(stored.unwrap(), 2);
+    let refused = note.send(AnnounceAs("four", Undeclared)).await.unwrap();
+    let error = ErrorChain(&refused.unwrap_err()).to_string();
+    assert!(
+        error.contains("nothing reads version 1 of \"note.event\""),
+        "{error}"
+    );
+
+    let id = || PersistenceId::of("Note", "1");
+    let mut events = Vec::new();
+    let read = persistence.replay_events(id(), |_, event: LaterEvent| events.push(event));
+    read.await.unwrap();
+    assert_eq!(events, [LaterEvent::Replaced { kilobytes: 0.003 }, later()]);
+    let mut events = Vec::new();
+    let read = persistence.replay_events(id(), |_, event: NoteEvent| events.push(event));
+    read.await.unwrap();
+    let expected = [3, 5].map(|bytes| NoteEvent::Replaced { bytes });
     assert_eq!(events, expected);
 }
 

@@ -58,7 +58,7 @@ pub trait Event: ToPayload + FromPayload + Send + Sync + 'static {
     const COMPRESSION: Option<Compression> = None;
 
     /// Returns the forms in which events of this type were stored before, and how each becomes today's: necessary as soon
-    /// as `VERSION` is above 1. Called once in a process.
+    /// as `VERSION` is above 1. The result is kept as long as the process lives.
     fn upcasters() -> Upcasters<Self> {
         Upcasters::new()
     }

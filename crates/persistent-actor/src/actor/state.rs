@@ -92,7 +92,7 @@ pub trait State: ToPayload + FromPayload + Send + Sync + 'static {
     }
 
     /// Returns the forms in which states of this type were stored before, and how each becomes today's: necessary as
-    /// soon as `VERSION` is above 1. Called once in a process.
+    /// soon as `VERSION` is above 1. The result is kept as long as the process lives.
     fn upcasters() -> StateUpcasters<Self> {
         StateUpcasters::new()
     }

@@ -23,12 +23,14 @@ pub(super) enum Form<T> {
     Nothing,
 }
 
+/// The forms of each name, in ascending order and without an overlap.
+type ByName<T> = BTreeMap<&'static str, Vec<(Versions, Form<T>)>>;
+
 /// The stored forms of a type, those of its own names and of others.
 pub(super) struct Forms<T> {
     own: OwnNames,
     version: u32,
-    /// By name; of each name in ascending order, without an overlap.
-    forms: BTreeMap<&'static str, Vec<(Versions, Form<T>)>>,
+    forms: ByName<T>,
 }
 
 /// The names under which values of a type are stored today.
@@ -116,7 +118,7 @@ impl<T> Forms<T> {
         let Some((name, version, forms)) = known else {
             return Err(DecodeError::UnknownManifest {
                 found: shown(manifest),
-                readable: self.to_string(),
+                readable: self.to_string().into(),
             });
         };
         let at = forms.partition_point(|(versions, _)| versions.last < version);
@@ -129,12 +131,12 @@ impl<T> Forms<T> {
                 Some(name) if version > self.version => DecodeError::NewerVersion {
                     name,
                     version,
-                    readable: self.to_string(),
+                    readable: self.to_string().into(),
                 },
                 _ => DecodeError::MissingStep {
                     name: shown(name),
                     version,
-                    readable: self.to_string(),
+                    readable: self.to_string().into(),
                 },
             }),
         }
@@ -165,7 +167,7 @@ struct Declaring<T> {
     own: OwnNames,
     version: u32,
     since: u32,
-    forms: BTreeMap<&'static str, Vec<(Versions, Form<T>)>>,
+    forms: ByName<T>,
     renamed: Vec<(&'static str, Versions)>,
     /// True if what is written can be read again.
     is_written: bool,
@@ -213,7 +215,7 @@ impl<T> Declaring<T> {
     }
 
     /// Resolves the names of before, and fails if a version is missing.
-    fn complete(mut self) -> Result<BTreeMap<&'static str, Vec<(Versions, Form<T>)>>, Problem> {
+    fn complete(mut self) -> Result<ByName<T>, Problem> {
         for name in self.own.iter() {
             self.check_gaps(name, self.since)?;
         }

@@ -9,7 +9,8 @@ use super::Versions;
 pub struct InvalidUpcasters {
     manifest: &'static str,
     version: u32,
-    problem: Problem,
+    /// In a box, so that errors of recoveries stay small.
+    problem: Box<Problem>,
 }
 
 impl InvalidUpcasters {
@@ -17,7 +18,7 @@ impl InvalidUpcasters {
         Self {
             manifest,
             version,
-            problem,
+            problem: Box::new(problem),
         }
     }
 }

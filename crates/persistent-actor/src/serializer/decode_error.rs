@@ -17,7 +17,7 @@ pub enum DecodeError {
         /// The manifest that is stored.
         found: String,
         /// The names and versions that this program reads.
-        readable: String,
+        readable: Box<str>,
     },
     /// No step leads from this version to that of today; see [`Upcasters`](crate::Upcasters).
     #[error("no step reads version {version} of {name:?}; {readable}")]
@@ -27,7 +27,7 @@ pub enum DecodeError {
         /// The version that is stored.
         version: u32,
         /// The names and versions that this program reads.
-        readable: String,
+        readable: Box<str>,
     },
     /// A program wrote it in which the type has a higher version.
     #[error("version {version} of {name:?} is of a newer program; {readable}")]
@@ -37,7 +37,7 @@ pub enum DecodeError {
         /// The version that is stored.
         version: u32,
         /// The names and versions that this program reads.
-        readable: String,
+        readable: Box<str>,
     },
     /// A step from an older form to that of today panicked.
     #[error("a step from {manifest:?} to the form of today panicked: {message}")]
@@ -45,7 +45,7 @@ pub enum DecodeError {
         /// The manifest that is stored.
         manifest: String,
         /// The message of the panic.
-        message: String,
+        message: Box<str>,
     },
     /// The type declares about its older forms what cannot be.
     #[error(transparent)]

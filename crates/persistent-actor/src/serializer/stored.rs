@@ -133,7 +133,7 @@ impl Stored<'_> {
     pub fn unknown_manifest(&self) -> DecodeError {
         DecodeError::UnknownManifest {
             found: shown(&self.payload.manifest),
-            readable: "its type reads other manifests".to_owned(),
+            readable: "its type reads other manifests".into(),
         }
     }
 }

@@ -12,8 +12,11 @@ use actix_persistence_storage_api::{Payload, PersistenceId};
 pub(super) struct Reader {
     manifest: Manifest,
     reads: Box<dyn Fn(&str) -> bool>,
-    read: Box<dyn Fn(&Payload) -> Result<Vec<Payload>, String>>,
+    read: Box<ReadAgain>,
 }
+
+/// Reads a stored value, and encodes what that is today.
+type ReadAgain = dyn Fn(&Payload) -> Result<Vec<Payload>, String>;
 
 impl Reader {
     pub(super) fn of<T>(schema: &Arc<Schema<T>>, serializers: &Serializers) -> Self

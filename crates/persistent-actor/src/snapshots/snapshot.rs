@@ -36,7 +36,7 @@ pub trait Snapshot: ToPayload + FromPayload + 'static {
     const NEVER: bool = false;
 
     /// Returns the forms in which snapshots of this type were stored before, and how each becomes today's: necessary as
-    /// soon as `VERSION` is above 1. Called once in a process.
+    /// soon as `VERSION` is above 1. The result is kept as long as the process lives.
     fn upcasters() -> StateUpcasters<Self> {
         StateUpcasters::new()
     }

@@ -5,5 +5,6 @@ mod ledger;
 mod missing_steps;
 mod mixed_versions;
 mod older_forms;
+mod same_version;
 mod snapshots;
 mod splitting;

@@ -16,7 +16,8 @@ pub struct EventRecord {
     pub writer: WriterId,
     /// The encoded event.
     pub payload: Payload,
-    /// The manifest that the write-side event adapter recorded; empty without an adapter.
+    /// The manifest of today's type in the program that wrote the event, if that stored an older form on purpose; empty
+    /// otherwise.
     pub adapter_manifest: Arc<str>,
     /// The tags by which queries find the event; at most [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES) each, without NUL.
     /// Their order has no meaning. The maker of the event names each once; a journal need not check that.
@@ -44,7 +45,7 @@ impl EventRecord {
         }
     }
 
-    /// Returns the same record with what an event adapter noted.
+    /// Returns the same record with the manifest of the type in the program that wrote it.
     #[must_use]
     pub fn with_adapter_manifest(mut self, manifest: impl Into<Arc<str>>) -> Self {
         self.adapter_manifest = manifest.into();

@@ -147,7 +147,7 @@ fn a_corrupt_payload_is_reported_with_its_place_and_nothing_is_lost() {
         ),
         (
             "UPDATE event_journal SET payload = x'c1ff', checksum = NULL WHERE sequence_nr = 2",
-            ["\"Account|DE-1\"", "event 2 of", "bank.decided:v1"],
+            ["\"Account|DE-1\"", "event 2 of", "bank.decided:v3"],
         ),
     ] {
         let bank = in_use();
@@ -166,12 +166,16 @@ fn an_unknown_manifest_is_reported() {
     let bank = in_use();
     sql(
         &bank.path("bank.db"),
-        "UPDATE event_journal SET event_manifest = 'bank.decided:v2', checksum = NULL WHERE sequence_nr = 3",
+        "UPDATE event_journal SET event_manifest = 'bank.decided:v4', checksum = NULL WHERE sequence_nr = 3",
     );
     fails(
         &bank,
         &["balance", "DE-1"],
-        &["event 3", "bank.decided:v2", "bank.decided:v1"],
+        &[
+            "event 3",
+            "bank.decided:v4",
+            "versions 1 to 3 of \"bank.decided\"",
+        ],
     );
 }
 

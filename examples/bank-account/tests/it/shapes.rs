@@ -1,4 +1,4 @@
-//! What the bank stores keeps its shape, and what its programs of before stored is still read.
+//! The stored shapes of the bank stay as they are, and those of its programs of before are still read.
 
 use actix_persistence::ShapeLock;
 use bank::{Balance, Decided, Kind};

@@ -5,6 +5,7 @@ mod cleaning_up;
 mod personal_data;
 mod program;
 mod published_events;
+mod schema_evolution;
 mod short_programs;
 mod snapshots;
 mod stopping;
