@@ -35,10 +35,11 @@ pub use stopping::StopReport;
 
 pub use actix_persistence_persistent_actor::{
     BackOffSettings, DeadLetter, DurableState, Event, EventMeta, Lagged, LoadedSnapshot,
-    ManyEvents, NoEvent, NoSnapshot, OnConflict, OneEvent, Persist, PersistError, PersistFuture,
-    PersistentActor, PersistentContext, PublishedEvent, Recovery, RecoveryError, RecoveryReplies,
-    Reply, ReplyTo, Retention, Serializer, Snapshot, SnapshotOffer, StartError, State,
-    StoreResponse, StoredState, Subscription, Tagged, TakeOver, UnfinishedActor, UnfinishedWork,
+    ManyEvents, Metadata, NoEvent, NoSnapshot, OnConflict, OneEvent, Persist, PersistError,
+    PersistFuture, PersistentActor, PersistentContext, PublishedEvent, Recovery, RecoveryError,
+    RecoveryReplies, Reply, ReplyTo, Retention, Scoped, Serializer, Snapshot, SnapshotOffer,
+    StartError, State, StoreResponse, StoredState, Subscription, Tagged, TakeOver, UnfinishedActor,
+    UnfinishedWork,
 };
 pub use actix_persistence_storage_api as storage_api;
 pub use actix_persistence_storage_api::{

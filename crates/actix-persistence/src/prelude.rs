@@ -1,11 +1,11 @@
 //! The names that a file with persistent actors needs: `use actix_persistence::prelude::*;`.
 
 pub use actix_persistence_persistent_actor::{
-    BackOffSettings, DurableState, Event, EventMeta, FromPersistError, ManyEvents, NamedStash,
-    NoEvent, NoSnapshot, OnConflict, OneEvent, Overflow, Persist, PersistError, PersistentActor,
-    PersistentContext, Recovery, RecoveryError, RecoveryReplies, RejectionCause, Reply, ReplyTo,
-    Retention, Serializer, Snapshot, SnapshotOffer, StartError, StashPolicy, State, StoreResponse,
-    StoredState, TakeOver,
+    BackOffSettings, DurableState, Event, EventMeta, FromPersistError, ManyEvents, Metadata,
+    NamedStash, NoEvent, NoSnapshot, OnConflict, OneEvent, Overflow, Persist, PersistError,
+    PersistentActor, PersistentContext, Recovery, RecoveryError, RecoveryReplies, RejectionCause,
+    Reply, ReplyTo, Retention, Serializer, Snapshot, SnapshotOffer, StartError, StashPolicy, State,
+    StoreResponse, StoredState, TakeOver,
 };
 pub use actix_persistence_storage_api::{PersistenceId, Revision, SequenceNr, SnapshotCriteria};
 

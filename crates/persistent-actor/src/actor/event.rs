@@ -4,7 +4,7 @@ use actix_persistence_storage_api::{SequenceNr, Timestamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::Serializer;
+use crate::{Metadata, Serializer};
 
 /// A fact that a persistent actor stores and that makes its state when replayed.
 ///
@@ -52,14 +52,17 @@ pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
     const SERIALIZER: Option<Serializer> = None;
 }
 
-/// The metadata of an event, for [`on_event_at`](crate::PersistentActor::on_event_at).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The data that is stored with an event, for [`on_event_at`](crate::PersistentActor::on_event_at) and for those who
+/// read events.
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EventMeta {
     /// The sequence number of the event, from 1.
     pub sequence_nr: SequenceNr,
     /// The time at which the event was sent to its journal, by the clock of the process that sent it.
     pub timestamp: Timestamp,
+    /// The metadata of the command that led to the event; empty if it had none, or the journal keeps none.
+    pub metadata: Metadata,
     /// True if the event was read from the store, in a recovery or a replay; false if it was just persisted.
     pub replayed: bool,
 }

@@ -13,7 +13,7 @@ use crate::persisting::beside::Beside;
 use crate::persisting::encoded::{Encoded, StateChange};
 use crate::persisting::persisted_events::PersistedEvents;
 use crate::replying::cause::CauseRef;
-use crate::{EncodeError, PersistError, PersistentActor, RejectionCause};
+use crate::{EncodeError, Metadata, PersistError, PersistentActor, RejectionCause};
 
 /// Says whether commands wait for the handlers of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +91,7 @@ pub(crate) enum Fate {
 /// A call whose turn has come.
 pub(crate) struct Settled<A: PersistentActor> {
     pub(crate) events: PersistedEvents<A::Event>,
+    pub(crate) beside: Beside,
     pub(crate) attached: AttachedRef<A>,
     pub(crate) cause: CauseRef,
     pub(crate) fate: Fate,
@@ -104,9 +105,10 @@ pub(crate) struct WriteLimit {
 }
 
 impl WriteLimit {
-    /// Takes these events off the limit; returns whether they fitted.
-    fn takes(&mut self, payloads: &[Payload]) -> bool {
-        let bytes: usize = payloads.iter().map(Payload::len).sum();
+    /// Takes these events, each with this metadata, off the limit; returns whether they fitted.
+    fn takes(&mut self, payloads: &[Payload], metadata: Option<&Payload>) -> bool {
+        let beside = metadata.map_or(0, Payload::len);
+        let bytes: usize = payloads.iter().map(|payload| payload.len() + beside).sum();
         let fits = payloads.len() <= self.events && bytes <= self.bytes;
         self.events = self.events.saturating_sub(payloads.len());
         self.bytes = self.bytes.saturating_sub(bytes);
@@ -245,7 +247,8 @@ impl<A: PersistentActor> PendingQueue<A> {
             if !matches!(invocation.state, State::Unsent) {
                 continue;
             }
-            if !limit.takes(invocation.encoded.payloads()) && !writes.is_empty() {
+            let metadata = invocation.beside.stored().payload();
+            if !limit.takes(invocation.encoded.payloads(), metadata) && !writes.is_empty() {
                 self.unsent_from = self.left + index as u64;
                 break;
             }
@@ -253,8 +256,11 @@ impl<A: PersistentActor> PendingQueue<A> {
                 .zip(invocation.encoded.payloads())
                 .enumerate()
                 .map(|(index, (nr, payload))| {
-                    EventRecord::new(nr, timestamp, writer, payload.clone())
-                        .with_tags(invocation.beside.tags(index).iter().cloned())
+                    let record = EventRecord::new(nr, timestamp, writer, payload.clone());
+                    let mut record =
+                        record.with_tags(invocation.beside.tags(index).iter().cloned());
+                    record.metadata = metadata.cloned();
+                    record
                 })
                 .collect();
             invocation.state = State::Sent {
@@ -297,12 +303,12 @@ impl<A: PersistentActor> PendingQueue<A> {
 
     /// Settles the calls of the write under way by its outcomes, and returns the highest number now stored, if any.
     ///
-    /// Calls `stored` with the events of each stored call, in order, with their first number and their time.
+    /// Calls `stored` with the events of each stored call, in order, with their first number, their time and metadata.
     /// Events that were skipped after a rejection are sent again with new numbers, so that numbers stay gap-free.
     pub(crate) fn settle(
         &mut self,
         outcomes: Vec<WriteOutcome>,
-        mut stored: impl FnMut(&mut PersistedEvents<A::Event>, SequenceNr, Timestamp),
+        mut stored: impl FnMut(&mut PersistedEvents<A::Event>, SequenceNr, Timestamp, &Metadata),
     ) -> Option<SequenceNr> {
         let mut highest = None;
         let mut failure: Option<StorageError> = None;
@@ -319,7 +325,8 @@ impl<A: PersistentActor> PendingQueue<A> {
             let fate = match (outcome, &failure) {
                 (WriteOutcome::Stored, _) => {
                     highest = Some(first + invocation.encoded.len() as u64 - 1);
-                    stored(&mut invocation.events, first, timestamp);
+                    let metadata = invocation.beside.stored();
+                    stored(&mut invocation.events, first, timestamp, metadata);
                     Fate::Stored { first, timestamp }
                 }
                 (WriteOutcome::Rejected(cause), _) => {
@@ -383,6 +390,7 @@ impl<A: PersistentActor> PendingQueue<A> {
         }
         Some(Settled {
             events: head.events,
+            beside: head.beside,
             attached: head.attached,
             cause: head.cause,
             fate,

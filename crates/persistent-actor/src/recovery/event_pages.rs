@@ -14,12 +14,13 @@ use crate::recovery::replay_filter::{Offered, ReplayFilter};
 use crate::serializer::{Manifest, decode, shown};
 use crate::stores::patience::{self, in_time};
 use crate::time_slice::TimeSlice;
-use crate::{Event, EventMeta, RecoveryError};
+use crate::{Event, EventMeta, Metadata, RecoveryError};
 
-/// A decoded event with its number and time.
+/// A decoded event with what is stored beside it.
 pub(crate) struct NumberedEvent<E> {
     pub(crate) sequence_nr: SequenceNr,
     pub(crate) timestamp: Timestamp,
+    pub(crate) metadata: Metadata,
     pub(crate) event: E,
 }
 
@@ -28,6 +29,7 @@ impl<E> NumberedEvent<E> {
         EventMeta {
             sequence_nr: self.sequence_nr,
             timestamp: self.timestamp,
+            metadata: self.metadata.clone(),
             replayed: true,
         }
     }
@@ -268,6 +270,7 @@ impl<E: Event> EventPages<E> {
         Ok(NumberedEvent {
             sequence_nr,
             timestamp: record.timestamp,
+            metadata: Metadata::of_stored(record.metadata.clone()),
             event,
         })
     }

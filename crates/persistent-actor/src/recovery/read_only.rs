@@ -9,7 +9,7 @@ use crate::recovery::event_pages::EventPages;
 use crate::recovery::process::{RecoveryProcess, RecoveryStep};
 use crate::stores::patience::{self, in_time};
 use crate::time_slice::TimeSlice;
-use crate::{Event, PersistentActor, RecoveryError};
+use crate::{Event, EventMeta, PersistentActor, RecoveryError};
 
 /// Brings an actor's state back without starting it: nothing is written, no epoch is raised, and an actor of the same
 /// id that is live anywhere goes on undisturbed.
@@ -84,7 +84,7 @@ fn check_snapshot<A: PersistentActor>(
     Ok(())
 }
 
-/// Folds the events of an id that are stored now and not deleted, in order; `fold` gets their numbers too.
+/// Folds the events of an id that are stored now and not deleted, in order; `fold` gets what is stored with each too.
 ///
 /// # Errors
 /// [`RecoveryError`] if an event is missing or cannot be decoded; [`RecoveryError::Overtaken`] if events were deleted
@@ -97,7 +97,7 @@ pub async fn replay_events<E: Event, S>(
     persistence_id: PersistenceId,
     range: ReplayRange,
     mut state: S,
-    mut fold: impl FnMut(&mut S, SequenceNr, E),
+    mut fold: impl FnMut(&mut S, &EventMeta, E),
 ) -> Result<S, RecoveryError> {
     let failed = |source| RecoveryError::Journal {
         persistence_id: persistence_id.clone(),
@@ -123,7 +123,7 @@ pub async fn replay_events<E: Event, S>(
         }
         let mut slice = TimeSlice::begin();
         for numbered in events {
-            fold(&mut state, numbered.sequence_nr, numbered.event);
+            fold(&mut state, &numbered.meta(), numbered.event);
             slice.share().await;
         }
     }
