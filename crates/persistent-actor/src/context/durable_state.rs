@@ -25,7 +25,8 @@ impl<A: DurableState> PersistentContext<A> {
     /// Stores a state as [`persist`](Self::persist) does, and an event with it, together or not at all, in the journal
     /// that the state store names as its `change-event-journal`: as Akka's `withChangeEventHandler`.
     ///
-    /// The event has the revision as its sequence number, and the tags of the state. It is not given to the actor. What
+    /// The event has the revision as its sequence number, the tags of the state, and the
+    /// [metadata](Self::metadata) of the command. It is not given to the actor. What
     /// cannot be encoded, is too large, or meets a store without such a journal is rejected.
     pub fn persist_with_event<E: Event>(&mut self, state: A::State, event: &E) -> Persist<A> {
         let states = vec![state];
@@ -67,7 +68,9 @@ impl<A: DurableState> PersistentContext<A> {
         let manifest = Manifest::new(E::MANIFEST, E::VERSION);
         // The journal, which knows its own limit, has the last word.
         let payload = serializer.encode(event, &manifest, HARD_PAYLOAD_LIMIT)?;
-        Ok(ChangeEvent::new(payload, self.writer))
+        let mut event = ChangeEvent::new(payload, self.writer);
+        event.metadata = self.metadata().payload().cloned();
+        Ok(event)
     }
 
     /// Returns the revision of the state, or of the delete, that the actor has applied; 0 if nothing was ever

@@ -75,7 +75,7 @@ impl StateWrite {
             Self::Upsert(update) => (update.payload.len(), &update.change_event),
             Self::Delete { change_event, .. } => (0, change_event),
         };
-        let event = event.as_ref().map_or(0, |event| event.payload.len());
+        let event = event.as_ref().map_or(0, ChangeEvent::size);
         state.saturating_add(event)
     }
 }
