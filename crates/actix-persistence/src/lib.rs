@@ -37,11 +37,11 @@ pub use stopping::StopReport;
 pub use actix_persistence_persistent_actor::ShapeLock;
 pub use actix_persistence_persistent_actor::{
     BackOffSettings, Chain, DeadLetter, DurableState, Event, EventMeta, Lagged, LoadedSnapshot,
-    ManyEvents, NoEvent, NoSnapshot, OnConflict, OneEvent, Persist, PersistError, PersistFuture,
-    PersistentActor, PersistentContext, PublishedEvent, Recovery, RecoveryError, RecoveryReplies,
-    Reply, ReplyTo, Retention, Serializer, Snapshot, SnapshotOffer, StartError, State,
-    StateUpcasters, StoreResponse, Stored, Subscription, Tagged, TakeOver, UnfinishedActor,
-    UnfinishedWork, Upcasters,
+    ManyEvents, Metadata, NoEvent, NoSnapshot, OnConflict, OneEvent, Persist, PersistError,
+    PersistFuture, PersistentActor, PersistentContext, PublishedEvent, Recovery, RecoveryError,
+    RecoveryReplies, Reply, ReplyTo, Retention, Scoped, Serializer, Snapshot, SnapshotOffer,
+    StartError, State, StateUpcasters, StoreResponse, Stored, Subscription, Tagged, TakeOver,
+    UnfinishedActor, UnfinishedWork, Upcasters,
 };
 pub use actix_persistence_storage_api as storage_api;
 pub use actix_persistence_storage_api::{

@@ -1,7 +1,7 @@
 //! The names that a file with persistent actors needs: `use actix_persistence::prelude::*;`.
 
 pub use actix_persistence_persistent_actor::{
-    BackOffSettings, Chain, DurableState, Event, EventMeta, FromPersistError, ManyEvents,
+    BackOffSettings, Chain, DurableState, Event, EventMeta, FromPersistError, ManyEvents, Metadata,
     NamedStash, NoEvent, NoSnapshot, OnConflict, OneEvent, Overflow, Persist, PersistError,
     PersistentActor, PersistentContext, Recovery, RecoveryError, RecoveryReplies, RejectionCause,
     Reply, ReplyTo, Retention, Serializer, Snapshot, SnapshotOffer, StartError, StashPolicy, State,

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use actix_persistence_persistent_actor::{
-    Event, PersistentActor, PluginIds, RecoveryError, UnknownStore, replay_actor, replay_events,
+    Event, EventMeta, PersistentActor, PluginIds, RecoveryError, UnknownStore, replay_actor,
+    replay_events,
 };
 use actix_persistence_storage_api::{InvalidPersistenceId, PersistenceId, ReplayRange, SequenceNr};
 
@@ -63,8 +64,8 @@ impl Persistence {
         Ok(Replayed { actor, sequence_nr })
     }
 
-    /// Returns every event of an id in the default journal, in order, with its number; those that are read from one stored
-    /// event have the same.
+    /// Calls `each` with every event of an id in the default journal, in order, with its number, time and metadata; those
+    /// that are read from one stored event have the same.
     ///
     /// Only reads, page by page, so that a long stream takes no more memory than a short one.
     ///
@@ -76,7 +77,7 @@ impl Persistence {
     pub async fn replay_events<E: Event>(
         &self,
         persistence_id: PersistenceId,
-        mut each: impl FnMut(SequenceNr, E),
+        mut each: impl FnMut(&EventMeta, E),
     ) -> Result<(), ReplayError> {
         check(&persistence_id)?;
         let default = PluginIds::Events {
@@ -92,7 +93,7 @@ impl Persistence {
             persistence_id,
             ReplayRange::ALL,
             (),
-            |(), sequence_nr, event| each(sequence_nr, event),
+            |(), meta, event| each(meta, event),
         )
         .await?;
         Ok(())

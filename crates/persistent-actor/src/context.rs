@@ -1,6 +1,7 @@
 //! The context of a persistent actor.
 
 mod durable_state;
+mod metadata;
 mod store_requests;
 pub(crate) mod store_responses;
 mod tagged;
@@ -37,6 +38,7 @@ use crate::context::tasks::Tasks;
 use crate::context::turns::{StreamStep, Turns, steps, ticks};
 use crate::driver::mailbox::OwnAddress;
 use crate::environment::Environment;
+use crate::metadata::carried::Carried;
 use crate::persisting::beside::{Beside, each_once};
 use crate::persisting::encoded::Encoded;
 use crate::persisting::in_flight::InFlight;
@@ -92,6 +94,8 @@ pub struct PersistentContext<A: PersistentActor> {
     /// The last number known to be used; the next event gets the one after it.
     used_sequence_nr: SequenceNr,
     event_schema: Arc<Schema<A::Event>>,
+    /// True if the metadata of a command was not stored, because the journal keeps none.
+    left_metadata_out: bool,
     /// Keeps the stores open until they have done what this actor asked of them.
     keep: Rc<dyn Any>,
 }
@@ -130,6 +134,7 @@ impl<A: PersistentActor> PersistentContext<A> {
             deleted_to: 0,
             used_sequence_nr: 0,
             event_schema: schema::of_event().expect("no actor is started whose schema cannot be"),
+            left_metadata_out: false,
             keep,
         }
     }
@@ -252,8 +257,16 @@ impl<A: PersistentActor> PersistentContext<A> {
         kind: Kind,
         events: PersistedEvents<A::Event>,
         encoded: Result<Encoded, RejectionCause>,
-        beside: Beside,
+        mut beside: Beside,
     ) -> Persist<A, N> {
+        let (carried, mut is_stored) = (Carried::current(), false);
+        let encoded = encoded.and_then(|encoded| {
+            if !encoded.is_empty() {
+                is_stored = self.keeps_metadata(&carried)?;
+            }
+            Ok(encoded)
+        });
+        beside.carry(carried, is_stored);
         let cause = self.cause();
         let attached = self
             .pending
@@ -453,6 +466,15 @@ impl<A: PersistentActor> PersistentContext<A> {
         handle
     }
 
+    /// Spawns turns that go on after the command that added them: its metadata is none of theirs.
+    fn spawn_turns<T, F>(&mut self, turns: Turns<T, F>) -> SpawnHandle
+    where
+        Turns<T, F>: ActorFuture<A, Output = ()> + 'static,
+    {
+        let _scope = Carried::NOTHING.enter();
+        self.in_background(|ctx| ctx.spawn(turns))
+    }
+
     pub(crate) fn event_manifest(&self) -> &str {
         self.event_schema.manifest().text()
     }
@@ -497,7 +519,7 @@ impl<A: PersistentActor> AsyncContext<A> for PersistentContext<A> {
     where
         F: ActorFuture<A, Output = ()> + 'static,
     {
-        self.tasks.wait(Box::pin(fut));
+        self.tasks.wait(fut);
     }
 
     fn waiting(&self) -> bool {
@@ -535,7 +557,7 @@ impl<A: PersistentActor> AsyncContext<A> for PersistentContext<A> {
                 StreamStep::Finished => <A as StreamHandler<S::Item>>::finished(actor, ctx),
             },
         );
-        self.in_background(|ctx| ctx.spawn(turns))
+        self.spawn_turns(turns)
     }
 
     fn add_message_stream<S>(&mut self, fut: S)
@@ -547,7 +569,7 @@ impl<A: PersistentActor> AsyncContext<A> for PersistentContext<A> {
         let turns = Turns::new(fut, |message, actor: &mut A, ctx: &mut Self| {
             <A as Handler<S::Item>>::handle(actor, message, ctx).handle(ctx, None);
         });
-        self.in_background(|ctx| ctx.spawn(turns));
+        self.spawn_turns(turns);
     }
 
     fn notify_later<M>(&mut self, msg: M, after: Duration) -> SpawnHandle
@@ -583,7 +605,7 @@ impl<A: PersistentActor> AsyncContext<A> for PersistentContext<A> {
             ticks(start, interval),
             move |(), actor: &mut A, ctx: &mut Self| task(actor, ctx),
         );
-        self.in_background(|ctx| ctx.spawn(turns))
+        self.spawn_turns(turns)
     }
 }
 
@@ -597,7 +619,7 @@ where
         message: M,
         sender: Option<actix::dev::OneshotSender<M::Result>>,
     ) -> actix::dev::Envelope<A> {
-        pack(message, sender)
+        pack(message, sender, Carried::sent())
     }
 }
 

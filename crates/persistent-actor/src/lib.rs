@@ -2,6 +2,7 @@
 
 mod actor;
 mod context;
+mod metadata;
 mod persisting;
 mod publishing;
 mod recovery;
@@ -24,6 +25,7 @@ mod shape_lock;
 
 pub use actor::{DurableState, Event, EventMeta, PersistentActor, State};
 pub use context::{PersistentContext, Tagged};
+pub use metadata::{InvalidMetadata, Metadata, Scoped};
 pub use persisting::{ManyEvents, NoEvent, OneEvent, Persist, PersistFuture};
 pub use publishing::{
     DeadLetter, DeadLetterCause, DeadLetters, Lagged, PublishedEvent, PublishedEvents, Subscription,

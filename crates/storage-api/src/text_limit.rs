@@ -51,7 +51,11 @@ impl StateUpdate {
     pub fn refusal(&self) -> Option<StorageError> {
         let event = self.change_event.iter();
         let of_event = event.flat_map(|event| {
-            tags(&event.tags).chain([("the manifest of the event", &event.payload.manifest)])
+            let metadata = event.metadata.iter();
+            let metadata =
+                metadata.map(|metadata| ("the manifest of the metadata", &metadata.manifest));
+            let own = ("the manifest of the event", &event.payload.manifest);
+            tags(&event.tags).chain([own]).chain(metadata)
         });
         let own = [("the manifest", &self.payload.manifest)].into_iter();
         let message = unfit(own.chain(tags(&self.tags)).chain(of_event))?;
@@ -140,6 +144,7 @@ mod tests {
                 state("m").with_tags(["good", text]),
                 state("m").with_change_event(change(text)),
                 state("m").with_change_event(change("m").with_tags([text])),
+                state("m").with_change_event(change("m").with_metadata(payload(text))),
             ] {
                 assert_says(update.refusal(), expected);
             }

@@ -198,13 +198,17 @@ async fn history(persistence: &Persistence, account: &str) -> anyhow::Result<()>
     let mut written: io::Result<()> = Ok(());
     let mut out = io::BufWriter::new(io::stdout());
     persistence
-        .replay_events(Account::id_of(account), |sequence_nr, event: Decided| {
+        .replay_events(Account::id_of(account), |meta, event: Decided| {
             let Decided {
                 id, kind, cents, ..
             } = event;
             let outcome = if event.applied { "applied" } else { "refused" };
             if written.is_ok() {
-                written = writeln!(out, "{sequence_nr}\t{kind}\t{cents}\t{id}\t{outcome}");
+                written = writeln!(
+                    out,
+                    "{}\t{kind}\t{cents}\t{id}\t{outcome}",
+                    meta.sequence_nr
+                );
             }
         })
         .await?;

@@ -140,8 +140,9 @@ async fn an_actor_tells_the_journal_of_its_changes() {
     }
     let mut events = Vec::new();
     let id = PersistenceId::of("Note", "1");
-    let read =
-        persistence.replay_events(id, |number, event: NoteEvent| events.push((number, event)));
+    let read = persistence.replay_events(id, |meta, event: NoteEvent| {
+        events.push((meta.sequence_nr, event))
+    });
     read.await.unwrap();
     let expected = [
         (1, NoteEvent::Replaced { bytes: 3 }),

@@ -102,7 +102,9 @@ async fn a_stream_is_folded_without_starting_a_writer() {
     let mut seen = Vec::new();
     let id = PersistenceId::of("Counter", "1");
     persistence
-        .replay_events(id, |nr, event: Counted| seen.push((nr, event.0)))
+        .replay_events(id, |meta, event: Counted| {
+            seen.push((meta.sequence_nr, event.0))
+        })
         .await
         .unwrap();
     assert_eq!(seen, [(1, 1), (2, 2), (3, 3)]);

@@ -10,6 +10,7 @@ mod durable_states;
 mod extended_states;
 mod handle;
 mod held_states;
+mod metadata;
 mod note;
 mod notifications;
 #[cfg(all(feature = "encryption", feature = "zstd"))]

@@ -7,7 +7,7 @@ use actix_persistence_storage_api::{SequenceNr, Timestamp};
 
 #[cfg(feature = "encryption")]
 use crate::Shredded;
-use crate::{Compression, FromPayload, Serializer, ToPayload, Upcasters};
+use crate::{Compression, FromPayload, Metadata, Serializer, ToPayload, Upcasters};
 
 /// A fact that a persistent actor stores and that makes its state when replayed.
 ///
@@ -82,14 +82,17 @@ pub trait Event: ToPayload + FromPayload + Send + Sync + 'static {
     }
 }
 
-/// The metadata of an event, for [`on_event_at`](crate::PersistentActor::on_event_at).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The data that is stored with an event, for [`on_event_at`](crate::PersistentActor::on_event_at) and for those who
+/// read events.
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EventMeta {
     /// The sequence number of the event, from 1.
     pub sequence_nr: SequenceNr,
     /// The time at which the event was sent to its journal, by the clock of the process that sent it.
     pub timestamp: Timestamp,
+    /// The metadata of the command that led to the event; empty if it had none, or the journal keeps none.
+    pub metadata: Metadata,
     /// True if the event was read from the store, in a recovery or a replay; false if it was just persisted.
     pub replayed: bool,
 }

@@ -44,10 +44,10 @@ pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
     /// run.
     fn on_event(&mut self, event: &Self::Event);
 
-    /// Applies an event whose number and time the actor may need; called in place of
+    /// Applies an event whose number, time or metadata the actor may need; called in place of
     /// [`on_event`](Self::on_event), which it calls unless implemented otherwise.
     ///
-    /// Number and time are the same live and in replay, so that state may be made of them; not so
+    /// Number, time and metadata are the same live and in replay, so that state may be made of them; not so
     /// [`replayed`](EventMeta::replayed).
     fn on_event_at(&mut self, event: &Self::Event, meta: &EventMeta) {
         let _ = meta;

@@ -25,7 +25,8 @@ impl<A: DurableState> PersistentContext<A> {
     /// Stores a state as [`persist`](Self::persist) does, and an event with it, together or not at all, in the journal
     /// that the state store names as its `change-event-journal`: as Akka's `withChangeEventHandler`.
     ///
-    /// The event has the revision as its sequence number, and the tags of the state. It is not given to the actor. What
+    /// The event has the revision as its sequence number, the tags of the state, and the
+    /// [metadata](Self::metadata) of the command. It is not given to the actor. What
     /// cannot be encoded, is too large, or meets a store without such a journal is rejected.
     pub fn persist_with_event<E: Event>(&mut self, state: A::State, event: &E) -> Persist<A> {
         let states = vec![state];
@@ -72,6 +73,7 @@ impl<A: DurableState> PersistentContext<A> {
         Ok(EncodedChange {
             event: self.environment.encode_event(event, &schema, limit)?,
             tags: Vec::new(),
+            metadata: self.metadata().payload().cloned(),
             writer: self.writer,
         })
     }

@@ -3,13 +3,37 @@
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::Context;
+use std::task::{Context, Poll};
 
 use actix::{ActorFuture, ActorFutureExt, SpawnHandle};
 
+use crate::metadata::carried::Carried;
 use crate::{PersistentActor, PersistentContext};
 
-type Task<A> = Pin<Box<dyn ActorFuture<A, Output = ()>>>;
+/// A future of an actor, which runs with the metadata of the turn that made it.
+struct Task<A: PersistentActor> {
+    future: Pin<Box<dyn ActorFuture<A, Output = ()>>>,
+    carried: Carried,
+}
+
+impl<A: PersistentActor> Task<A> {
+    fn new(future: impl ActorFuture<A, Output = ()> + 'static) -> Self {
+        Self {
+            future: Box::pin(future),
+            carried: Carried::current(),
+        }
+    }
+
+    fn poll(
+        &mut self,
+        actor: &mut A,
+        ctx: &mut PersistentContext<A>,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
+        let future = &mut self.future;
+        self.carried.within(|| future.as_mut().poll(actor, ctx, cx))
+    }
+}
 
 /// The spawned futures and the awaited ones, in the order in which they were added.
 pub(crate) struct Tasks<A: PersistentActor> {
@@ -43,11 +67,11 @@ impl<A: PersistentActor> Tasks<A> {
     where
         F: ActorFuture<A, Output = ()> + 'static,
     {
-        let task: Task<A> = if self.in_background {
-            Box::pin(future)
+        let task = if self.in_background {
+            Task::new(future)
         } else {
             let token = Rc::clone(&self.awaited);
-            Box::pin(future.map(move |(), _, _| drop(token)))
+            Task::new(future.map(move |(), _, _| drop(token)))
         };
         self.last_handle = self.last_handle.next();
         self.spawned.push((self.last_handle, task));
@@ -55,8 +79,11 @@ impl<A: PersistentActor> Tasks<A> {
         self.last_handle
     }
 
-    pub(crate) fn wait(&mut self, task: Task<A>) {
-        self.waits.push_back(task);
+    pub(crate) fn wait<F>(&mut self, future: F)
+    where
+        F: ActorFuture<A, Output = ()> + 'static,
+    {
+        self.waits.push_back(Task::new(future));
     }
 
     pub(crate) fn cancel(&mut self, handle: SpawnHandle) -> bool {
@@ -103,7 +130,7 @@ pub(crate) fn poll_wait<A: PersistentActor>(
     let Some(mut wait) = ctx.tasks.waits.pop_front() else {
         return false;
     };
-    if wait.as_mut().poll(actor, ctx, cx).is_ready() {
+    if wait.poll(actor, ctx, cx).is_ready() {
         return true;
     }
     // Those that were added meanwhile are younger.
@@ -125,7 +152,7 @@ pub(crate) fn poll_spawned<A: PersistentActor>(
     let mut unpolled = VecDeque::from(std::mem::take(&mut ctx.tasks.spawned));
     let mut kept = Vec::with_capacity(unpolled.len());
     while let Some((handle, mut task)) = unpolled.pop_front() {
-        if task.as_mut().poll(actor, ctx, cx).is_pending() {
+        if task.poll(actor, ctx, cx).is_pending() {
             kept.push((handle, task));
         }
         ctx.tag_events(actor);

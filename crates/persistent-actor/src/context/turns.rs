@@ -9,6 +9,7 @@ use futures_util::stream::{self, LocalBoxStream};
 use futures_util::{Stream, StreamExt};
 use tokio::time::{Instant, interval_at};
 
+use crate::metadata::carried::Carried;
 use crate::time_slice::yield_to_others;
 use crate::{PersistentActor, PersistentContext};
 
@@ -74,7 +75,10 @@ where
             let Some(item) = ready!(self.items.poll_next_unpin(cx)) else {
                 return Poll::Ready(());
             };
+            // The turn for one item has nothing of that for another, nor of what added the stream.
+            let scope = Carried::NOTHING.enter();
             (self.turn)(item, actor, ctx);
+            drop(scope);
             ctx.tag_events(actor);
             ctx.cause = None;
             if ctx.waiting() {

@@ -73,9 +73,11 @@ impl<A: PersistentActor> PersistentContext<A> {
         self.in_flight = None;
         let (published, id) = (&self.environment.published_events, &self.persistence_id);
         let fence = self.fence;
-        let highest = self.pending.settle(outcomes, |events, first, at| {
-            published.publish(id, first, at, events);
-        });
+        let highest = self
+            .pending
+            .settle(outcomes, |events, first, at, metadata| {
+                published.publish(id, first, at, metadata, events);
+            });
         if let Some(highest) = highest {
             self.used_sequence_nr = highest;
             self.fence = fence.once_stored();

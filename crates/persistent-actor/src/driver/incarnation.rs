@@ -22,6 +22,7 @@ use crate::environment::Environment;
 use crate::environment::live_ids::Registration;
 use crate::error::error_chain::ErrorChain;
 use crate::error::panics::caught;
+use crate::metadata::carried::Carried;
 use crate::recovery::event_pages::NumberedEvent;
 use crate::recovery::process::{RecoveryProcess, RecoveryStep};
 use crate::replying::cause::CauseRef;
@@ -516,20 +517,30 @@ impl<A: PersistentActor> Incarnation<A> {
         self.turn_with(code)
     }
 
-    /// A turn that belongs to a command: what it persists does too.
+    /// A turn that belongs to a command, and carries its metadata on: what it persists does too.
     fn caused_turn(
         &mut self,
         cause: &CauseRef,
+        carried: Carried,
         code: impl FnOnce(&mut A, &mut PersistentContext<A>),
     ) -> Result<(), Failure> {
         self.ctx.cause = Some(CauseRef::clone(cause));
-        self.turn_with(code)
+        self.turn_in(carried, code)
     }
 
     fn turn_with<R>(
         &mut self,
         code: impl FnOnce(&mut A, &mut PersistentContext<A>) -> R,
     ) -> Result<R, Failure> {
+        self.turn_in(Carried::NOTHING, code)
+    }
+
+    fn turn_in<R>(
+        &mut self,
+        carried: Carried,
+        code: impl FnOnce(&mut A, &mut PersistentContext<A>) -> R,
+    ) -> Result<R, Failure> {
+        let _scope = carried.enter();
         let result = caught(|| {
             let result = code(&mut self.actor, &mut self.ctx);
             self.ctx.tag_events(&self.actor);

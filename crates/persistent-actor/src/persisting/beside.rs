@@ -2,14 +2,20 @@
 
 use std::sync::Arc;
 
-/// The tags of the events of one call; without any it takes the room of a pointer.
+use crate::Metadata;
+use crate::metadata::carried::Carried;
+
+/// The tags of the events of one call, and the metadata; without any it takes the room of a pointer.
 #[derive(Default)]
 pub(crate) struct Beside(Option<Box<Data>>);
 
-#[derive(Default)]
 struct Data {
     /// The tags of each event, in the order of the events.
     tags: Vec<Vec<Arc<str>>>,
+    /// The metadata under which the call was made, for what follows from it.
+    carried: Carried,
+    /// The metadata that is stored with the events; empty where the journal keeps none.
+    stored: Metadata,
 }
 
 impl Beside {
@@ -37,8 +43,37 @@ impl Beside {
             .map_or(&[], Vec::as_slice)
     }
 
+    /// Adds the metadata under which the call is made, to be stored with its events or not.
+    pub(crate) fn carry(&mut self, carried: Carried, is_stored: bool) {
+        if !carried.is_empty() {
+            let data = self.data();
+            if is_stored {
+                data.stored = carried.metadata().clone();
+            }
+            data.carried = carried;
+        }
+    }
+
+    /// Returns the metadata under which the call was made.
+    pub(crate) fn carried(&self) -> Carried {
+        let data = self.0.as_ref();
+        data.map_or(Carried::NOTHING, |data| data.carried.clone())
+    }
+
+    /// Returns the metadata that is stored with each event.
+    pub(crate) fn stored(&self) -> &Metadata {
+        let data = self.0.as_ref();
+        data.map_or(&Metadata::NOTHING, |data| &data.stored)
+    }
+
     fn data(&mut self) -> &mut Data {
-        self.0.get_or_insert_default()
+        self.0.get_or_insert_with(|| {
+            Box::new(Data {
+                tags: Vec::new(),
+                carried: Carried::NOTHING,
+                stored: Metadata::NOTHING,
+            })
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    ChangeEvent, PersistenceId, Revision, StateDelete, StateUpdate, StateWrite, WriterId,
+    ChangeEvent, Payload, PersistenceId, Revision, StateDelete, StateUpdate, StateWrite, WriterId,
 };
 
 use crate::serializer::{Outgoing, Place};
@@ -27,6 +27,7 @@ pub(crate) enum Encoded {
 pub(crate) struct EncodedChange {
     pub(crate) event: Outgoing,
     pub(crate) tags: Vec<Arc<str>>,
+    pub(crate) metadata: Option<Payload>,
     pub(crate) writer: WriterId,
 }
 
@@ -79,6 +80,8 @@ impl EncodedChange {
     /// Returns the event as it is stored beside the state of this revision.
     fn at(&self, id: &PersistenceId, revision: Revision) -> ChangeEvent {
         let payload = self.event.at(Place::of_event(id, revision));
-        ChangeEvent::new(payload, self.writer).with_tags(self.tags.iter().cloned())
+        let mut event = ChangeEvent::new(payload, self.writer).with_tags(self.tags.iter().cloned());
+        event.metadata.clone_from(&self.metadata);
+        event
     }
 }

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, EventRecord, Fence, Operation, PersistenceId, Revision, SequenceNr, StateWrite,
-    StorageError, StorageErrorKind, Timestamp, WriteOutcome, WriterId,
+    AtomicWrite, EventRecord, Fence, Operation, Payload, PersistenceId, Revision, SequenceNr,
+    StateWrite, StorageError, StorageErrorKind, Timestamp, WriteOutcome, WriterId,
 };
 
 use crate::persisting::attached::{Attached, AttachedRef};
@@ -14,7 +14,7 @@ use crate::persisting::encoded::Encoded;
 use crate::persisting::persisted_events::PersistedEvents;
 use crate::replying::cause::CauseRef;
 use crate::serializer::{Outgoing, Place};
-use crate::{EncodeError, PersistError, PersistentActor, RejectionCause};
+use crate::{EncodeError, Metadata, PersistError, PersistentActor, RejectionCause};
 
 /// Says whether commands wait for the handlers of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +92,7 @@ pub(crate) enum Fate {
 /// A call whose turn has come.
 pub(crate) struct Settled<A: PersistentActor> {
     pub(crate) events: PersistedEvents<A::Event>,
+    pub(crate) beside: Beside,
     pub(crate) attached: AttachedRef<A>,
     pub(crate) cause: CauseRef,
     pub(crate) fate: Fate,
@@ -105,9 +106,10 @@ pub(crate) struct WriteLimit {
 }
 
 impl WriteLimit {
-    /// Takes these events off the limit; returns whether they fitted.
-    fn takes(&mut self, events: &[Outgoing]) -> bool {
-        let bytes: usize = events.iter().map(Outgoing::len).sum();
+    /// Takes these events, each with this metadata, off the limit; returns whether they fitted.
+    fn takes(&mut self, events: &[Outgoing], metadata: Option<&Payload>) -> bool {
+        let beside = metadata.map_or(0, Payload::len);
+        let bytes: usize = events.iter().map(|event| event.len() + beside).sum();
         let fits = events.len() <= self.events && bytes <= self.bytes;
         self.events = self.events.saturating_sub(events.len());
         self.bytes = self.bytes.saturating_sub(bytes);
@@ -247,7 +249,8 @@ impl<A: PersistentActor> PendingQueue<A> {
             if !matches!(invocation.state, State::Unsent) {
                 continue;
             }
-            if !limit.takes(invocation.encoded.outgoing()) && !writes.is_empty() {
+            let metadata = invocation.beside.stored().payload();
+            if !limit.takes(invocation.encoded.outgoing(), metadata) && !writes.is_empty() {
                 self.unsent_from = self.left + index as u64;
                 break;
             }
@@ -260,6 +263,7 @@ impl<A: PersistentActor> PendingQueue<A> {
                     let mut record = EventRecord::new(nr, timestamp, writer, payload)
                         .with_tags(tags.iter().cloned());
                     record.adapter_manifest = adapter_manifest.cloned().unwrap_or_default();
+                    record.metadata = metadata.cloned();
                     record
                 })
                 .collect();
@@ -303,12 +307,12 @@ impl<A: PersistentActor> PendingQueue<A> {
 
     /// Settles the calls of the write under way by its outcomes, and returns the highest number now stored, if any.
     ///
-    /// Calls `stored` with the events of each stored call, in order, with their first number and their time.
+    /// Calls `stored` with the events of each stored call, in order, with their first number, their time and metadata.
     /// Events that were skipped after a rejection are sent again with new numbers, so that numbers stay gap-free.
     pub(crate) fn settle(
         &mut self,
         outcomes: Vec<WriteOutcome>,
-        mut stored: impl FnMut(&mut PersistedEvents<A::Event>, SequenceNr, Timestamp),
+        mut stored: impl FnMut(&mut PersistedEvents<A::Event>, SequenceNr, Timestamp, &Metadata),
     ) -> Option<SequenceNr> {
         let mut highest = None;
         let mut failure: Option<StorageError> = None;
@@ -325,7 +329,8 @@ impl<A: PersistentActor> PendingQueue<A> {
             let fate = match (outcome, &failure) {
                 (WriteOutcome::Stored, _) => {
                     highest = Some(first + invocation.encoded.len() as u64 - 1);
-                    stored(&mut invocation.events, first, timestamp);
+                    let metadata = invocation.beside.stored();
+                    stored(&mut invocation.events, first, timestamp, metadata);
                     Fate::Stored { first, timestamp }
                 }
                 (WriteOutcome::Rejected(cause), _) => {
@@ -389,6 +394,7 @@ impl<A: PersistentActor> PendingQueue<A> {
         }
         Some(Settled {
             events: head.events,
+            beside: head.beside,
             attached: head.attached,
             cause: head.cause,
             fate,

@@ -8,7 +8,7 @@ use actix_persistence_storage_api::{PersistenceId, SequenceNr, Timestamp};
 use crate::error::panics::caught;
 use crate::persisting::persisted_events::PersistedEvents;
 use crate::publishing::notifications::{MAX_CAPACITY, Notifications};
-use crate::{Event, Subscription};
+use crate::{Event, Metadata, Subscription};
 
 /// An event that was stored.
 #[non_exhaustive]
@@ -19,6 +19,8 @@ pub struct PublishedEvent<E> {
     pub sequence_nr: SequenceNr,
     /// The time that is stored with it; of a state, when it was sent to its store.
     pub timestamp: Timestamp,
+    /// The metadata that is stored with it; of a state, which is stored without, empty.
+    pub metadata: Metadata,
     /// The event, shared with the actor and every other reader.
     pub event: Arc<E>,
 }
@@ -58,6 +60,7 @@ impl PublishedEvents {
         persistence_id: &PersistenceId,
         first: SequenceNr,
         timestamp: Timestamp,
+        metadata: &Metadata,
         events: &mut PersistedEvents<E>,
     ) {
         let Some(listeners) = self.0.listeners::<PublishedEvent<E>>() else {
@@ -68,6 +71,7 @@ impl PublishedEvents {
                 persistence_id: persistence_id.clone(),
                 sequence_nr,
                 timestamp,
+                metadata: metadata.clone(),
                 event: Arc::clone(event),
             };
             // An event that it pushes out of a full channel is dropped here, and that may be code of the user.
@@ -97,6 +101,7 @@ impl<E> Clone for PublishedEvent<E> {
             persistence_id: self.persistence_id.clone(),
             sequence_nr: self.sequence_nr,
             timestamp: self.timestamp,
+            metadata: self.metadata.clone(),
             event: Arc::clone(&self.event),
         }
     }
@@ -138,7 +143,7 @@ mod tests {
 
     fn publish(hub: &PublishedEvents, events: &mut PersistedEvents<Heard>) {
         let id = PersistenceId::of("T", "1");
-        hub.publish(&id, 7, Timestamp::UNSET, events);
+        hub.publish(&id, 7, Timestamp::UNSET, &Metadata::new(), events);
     }
 
     #[test]

@@ -15,12 +15,13 @@ use crate::schema::{self, Read, Schema};
 use crate::serializer::{Place, shown};
 use crate::stores::patience::{self, in_time};
 use crate::time_slice::TimeSlice;
-use crate::{Event, EventMeta, RecoveryError, Serializers};
+use crate::{Event, EventMeta, Metadata, RecoveryError, Serializers};
 
-/// A stored event with its number and time, decoded: nearly always as one of today.
+/// A stored event with what is stored beside it, decoded: nearly always as one of today.
 pub(crate) struct NumberedEvent<E> {
     pub(crate) sequence_nr: SequenceNr,
     pub(crate) timestamp: Timestamp,
+    pub(crate) metadata: Metadata,
     pub(crate) events: Read<E>,
 }
 
@@ -29,6 +30,7 @@ impl<E> NumberedEvent<E> {
         EventMeta {
             sequence_nr: self.sequence_nr,
             timestamp: self.timestamp,
+            metadata: self.metadata.clone(),
             replayed: true,
         }
     }
@@ -279,6 +281,7 @@ impl<E: Event> EventPages<E> {
         Ok(NumberedEvent {
             sequence_nr,
             timestamp: record.timestamp,
+            metadata: Metadata::of_stored(record.metadata.clone()),
             events,
         })
     }

@@ -9,7 +9,7 @@ use crate::recovery::event_pages::EventPages;
 use crate::recovery::process::{RecoveryProcess, RecoveryStep};
 use crate::stores::patience::{self, in_time};
 use crate::time_slice::TimeSlice;
-use crate::{Event, PersistentActor, RecoveryError};
+use crate::{Event, EventMeta, PersistentActor, RecoveryError};
 
 /// Brings an actor's state back without starting it: nothing is written, no epoch is raised, and an actor of the same
 /// id that is live anywhere goes on undisturbed.
@@ -87,7 +87,7 @@ fn check_snapshot<A: PersistentActor>(
     Ok(())
 }
 
-/// Folds the events of an id that are stored now and not deleted, in order; `fold` gets their numbers too.
+/// Folds the events of an id that are stored now and not deleted, in order; `fold` gets what is stored with each too.
 ///
 /// Events that are read from one that is stored have its number, see [`Upcasters::split`](crate::Upcasters::split).
 ///
@@ -102,7 +102,7 @@ pub async fn replay_events<E: Event, S>(
     persistence_id: PersistenceId,
     range: ReplayRange,
     mut state: S,
-    mut fold: impl FnMut(&mut S, SequenceNr, E),
+    mut fold: impl FnMut(&mut S, &EventMeta, E),
 ) -> Result<S, RecoveryError> {
     let failed = |source| RecoveryError::Journal {
         persistence_id: persistence_id.clone(),
@@ -128,10 +128,10 @@ pub async fn replay_events<E: Event, S>(
         }
         let mut slice = TimeSlice::begin();
         for numbered in events {
-            let sequence_nr = numbered.sequence_nr;
+            let meta = numbered.meta();
             numbered
                 .events
-                .for_each(|event| fold(&mut state, sequence_nr, event));
+                .for_each(|event| fold(&mut state, &meta, event));
             slice.share().await;
         }
     }

@@ -186,7 +186,7 @@ impl Serializers {
     }
 
     /// Decodes a value.
-    pub(super) fn decode<T: DeserializeOwned>(
+    pub(crate) fn decode<T: DeserializeOwned>(
         &self,
         id: u32,
         bytes: &[u8],

@@ -9,10 +9,11 @@ use actix::dev::{Envelope, EnvelopeProxy, MessageResponse};
 use actix::{Handler, Message};
 
 use crate::error::panics::caught;
+use crate::metadata::carried::Carried;
 use crate::replying::cause::ReplySender;
 use crate::{OverflowReplies, PersistentActor, PersistentContext};
 
-/// A message with the channel of its asker, as it lies in mailbox and stashes.
+/// A message with the channel of its asker and its metadata, as it lies in mailbox and stashes.
 struct Command<A, M>
 where
     A: PersistentActor + Handler<M>,
@@ -21,6 +22,7 @@ where
 {
     message: Option<M>,
     sender: ReplySender<M::Result>,
+    carried: Carried,
     actor: PhantomData<fn() -> A>,
 }
 
@@ -64,8 +66,12 @@ thread_local! {
     static FATE: RefCell<Option<Fate>> = const { RefCell::new(None) };
 }
 
-/// Packs a message for the mailbox or a stash.
-pub(crate) fn pack<A, M>(message: M, sender: ReplySender<M::Result>) -> Envelope<A>
+/// Packs a message, with its metadata, for the mailbox or a stash.
+pub(crate) fn pack<A, M>(
+    message: M,
+    sender: ReplySender<M::Result>,
+    carried: Carried,
+) -> Envelope<A>
 where
     A: PersistentActor + Handler<M>,
     M: Message + Send + 'static,
@@ -74,6 +80,7 @@ where
     Envelope::with_proxy(Box::new(Command::<A, M> {
         message: Some(message),
         sender,
+        carried,
         actor: PhantomData,
     }))
 }
@@ -132,6 +139,7 @@ where
         }
         let sender = self.sender.take();
         if let Some(message) = self.message.take() {
+            let _scope = self.take_carried().enter();
             let response = <A as Handler<M>>::handle(actor, message, ctx);
             response.handle(ctx, sender);
         }
@@ -151,6 +159,10 @@ where
             .is_some_and(|sender| sender.is_closed())
     }
 
+    fn take_carried(&mut self) -> Carried {
+        std::mem::replace(&mut self.carried, Carried::NOTHING)
+    }
+
     /// Goes on in an envelope of its own, unless its asker has gone and those are not wanted.
     fn go_on(&mut self, keeping: &mut Keeping) {
         if keeping.whose == Keep::Awaited && self.is_abandoned() {
@@ -159,7 +171,7 @@ where
         if let Some(kept) = keeping.kept.downcast_mut::<VecDeque<Envelope<A>>>()
             && let Some(message) = self.message.take()
         {
-            kept.push_back(pack(message, self.sender.take()));
+            kept.push_back(pack(message, self.sender.take(), self.take_carried()));
         }
     }
 }

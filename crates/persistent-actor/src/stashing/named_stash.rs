@@ -4,6 +4,7 @@ use std::fmt;
 
 use actix::{Handler, Message};
 
+use crate::metadata::carried::Carried;
 use crate::replying::cause::{CauseRef, ReplySender};
 use crate::replying::reply::AttachReply;
 use crate::stashing::envelope::pack;
@@ -98,7 +99,7 @@ where
             return;
         };
         let waiting = Waiting {
-            envelope: pack::<A, M>(command, sender),
+            envelope: pack::<A, M>(command, sender, Carried::current()),
             cause,
         };
         let mut stash = self.stash.borrow_mut();

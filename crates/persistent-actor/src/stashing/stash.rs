@@ -319,6 +319,7 @@ mod tests {
     use super::*;
     use crate::PersistentContext;
     use crate::actor::bare::Bare;
+    use crate::metadata::carried::Carried;
     use crate::stashing::envelope::pack;
 
     #[derive(Message)]
@@ -338,8 +339,8 @@ mod tests {
         let stash = Stash::<Bare>::new(id, policy, dead_letters);
         let mut stash = stash.borrow_mut();
         for _ in 0..1_000 {
-            stash.put_aside("", pack(Ping, None).into());
-            stash.put_aside("other", pack(Ping, None).into());
+            stash.put_aside("", pack(Ping, None, Carried::NOTHING).into());
+            stash.put_aside("other", pack(Ping, None, Carried::NOTHING).into());
         }
         assert_eq!(stash.take_back_all(""), 1_000);
         while stash.take_back_one("other") {}

@@ -1,4 +1,4 @@
-//! The metadata of an event that an actor may know.
+//! The data beside an event that an actor may know.
 
 use std::sync::{Arc, Mutex};
 
@@ -32,7 +32,7 @@ impl PersistentActor for Diary {
     }
 
     fn on_event_at(&mut self, _: &Added, meta: &EventMeta) {
-        self.0.lock().unwrap().push(*meta);
+        self.0.lock().unwrap().push(meta.clone());
     }
 }
 

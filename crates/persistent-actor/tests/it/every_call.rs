@@ -16,7 +16,7 @@ use actix::dev::SendError;
 use actix::fut::wrap_future;
 use actix::{Actor, ActorContext, ActorFutureExt, ActorState, Addr, AsyncContext, SpawnHandle};
 use actix_persistence_persistent_actor::{
-    Environment, PersistentActor, PersistentContext, UnfinishedWork,
+    Environment, Metadata, PersistentActor, PersistentContext, UnfinishedWork,
 };
 use actix_persistence_storage_api::SnapshotCriteria;
 use futures_util::stream;
@@ -67,6 +67,11 @@ fn calls<A: Visitor>() -> Vec<Call<A>> {
             drop(ctx.address().send(Nothing));
             drop(ctx.address().recipient::<Nothing>());
             assert_eq!(ctx.address().downgrade().upgrade().is_some(), open);
+        }),
+        call("metadata", |_, ctx| {
+            let metadata = Metadata::new().with_user("ann").unwrap();
+            ctx.set_metadata(metadata.clone());
+            assert_eq!(ctx.metadata(), metadata);
         }),
         call("notify", |_, ctx| ctx.notify(Nothing)),
         call("notify_later", |_, ctx| {

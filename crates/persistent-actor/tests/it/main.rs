@@ -26,6 +26,7 @@ mod lifecycle;
 mod living_by_timers;
 mod loading_snapshots;
 mod logging;
+mod metadata;
 mod model;
 mod nesting;
 mod not_recovered;

@@ -52,8 +52,8 @@ fn events_are_folded_with_their_numbers() {
             id,
             range,
             Vec::new(),
-            |seen, nr, event: Added| {
-                seen.push((nr, event.n));
+            |seen, meta, event: Added| {
+                seen.push((meta.sequence_nr, event.n));
             },
         );
         assert_eq!(seen.await.unwrap(), [(2, 20), (3, 30)]);

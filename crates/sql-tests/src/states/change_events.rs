@@ -13,7 +13,13 @@ use crate::Tables;
 
 fn event(text: &str) -> ChangeEvent {
     let payload = Payload::new(2, "test.changed:v1", format!("{text:?}"));
-    ChangeEvent::new(payload, WriterId::NIL).with_tags(["changed", "changed", text])
+    ChangeEvent::new(payload, WriterId::NIL)
+        .with_tags(["changed", "changed", text])
+        .with_metadata(metadata(text))
+}
+
+fn metadata(text: &str) -> Payload {
+    Payload::new(1, "test.metadata:v1", format!("beside {text}"))
 }
 
 async fn events_of(journal: &dyn Journal, name: &str) -> ReplayPage {
@@ -51,6 +57,9 @@ pub async fn changes_leave_their_events(tables: &dyn Tables) {
     let mut tags = found.events[3].tags.clone();
     tags.sort_unstable();
     assert_eq!(tags, [Arc::from("changed"), Arc::from("gone")]);
+    for (at, text) in [(1, "to 2"), (3, "gone")] {
+        assert_eq!(found.events[at].metadata, Some(metadata(text)));
+    }
     let highest = journal.read_highest_sequence_nr(&id("a")).await;
     assert_eq!(highest.expect("it can be read"), 4);
     assert_eq!(revision_of(&*states, "a").await, 4);
@@ -113,14 +122,18 @@ pub async fn an_id_of_the_other_kind_is_refused(tables: &dyn Tables) {
 /// An event that the journal cannot take stores no state either.
 pub async fn an_event_that_is_too_large_stores_nothing(tables: &dyn Tables) {
     let (states, journal) = tables.open_with_change_events().await;
-    let mut large = event("large");
-    large.payload.bytes = format!("{:?}", "x".repeat(1024 * 1024)).into();
-    let error = states.upsert(state("c", 1).with_change_event(large));
-    let error = error
-        .await
-        .expect_err("it is larger than 'max-event-bytes'");
-    assert_eq!(error.kind(), StorageErrorKind::TooLarge, "{error}");
-    assert!(error.is_not_stored(), "{error:?}");
+    let bytes = format!("{:?}", "x".repeat(1024 * 1024));
+    let (mut large, mut beside) = (event("large"), event("large beside"));
+    large.payload.bytes = bytes.clone().into();
+    beside.metadata = Some(Payload::new(1, "test.metadata:v1", bytes));
+    for large in [large, beside] {
+        let error = states.upsert(state("c", 1).with_change_event(large));
+        let error = error
+            .await
+            .expect_err("it is larger than 'max-event-bytes'");
+        assert_eq!(error.kind(), StorageErrorKind::TooLarge, "{error}");
+        assert!(error.is_not_stored(), "{error:?}");
+    }
     assert_eq!(revision_of(&*states, "c").await, 0);
     assert!(events_of(&*journal, "c").await.events.is_empty());
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    ChangeEvent, EventRecord, PersistenceId, SequenceNr, StorageErrorKind, Timestamp, WriterId,
+    ChangeEvent, EventRecord, Payload, PersistenceId, SequenceNr, StorageErrorKind, Timestamp,
+    WriterId,
 };
 use sqlx::SqlStr;
 
@@ -53,7 +54,8 @@ impl<D: Dialect> ChangeEvents<D> {
     /// Returns the reason why the journal cannot take an event, if there is one.
     pub(super) fn refusal(&self, event: &ChangeEvent) -> Option<(StorageErrorKind, String)> {
         let limit = self.options.store().max_event_bytes;
-        if event.payload.len() > limit {
+        let beside = event.metadata.as_ref().map_or(0, Payload::len);
+        if event.payload.len().max(beside) > limit {
             let message = format!(
                 "the event with it has more than {limit} bytes; make it smaller or raise 'max-event-bytes' of the journal"
             );
@@ -150,6 +152,7 @@ fn to_record(sequence_nr: SequenceNr, event: &ChangeEvent) -> EventRecord {
     let payload = event.payload.clone();
     let mut record = EventRecord::new(sequence_nr, Timestamp::now(), event.writer, payload);
     record.tags.clone_from(&event.tags);
+    record.metadata.clone_from(&event.metadata);
     record
 }
 

@@ -1,6 +1,8 @@
 //! A change of a state, as one of several in a call.
 
-use crate::{Operation, PersistenceId, StateDelete, StateStore, StateUpdate, StorageError};
+use crate::{
+    ChangeEvent, Operation, PersistenceId, StateDelete, StateStore, StateUpdate, StorageError,
+};
 
 /// A change of the state of one persistence id, for [`StateStore::write_group`](crate::StateStore::write_group).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +50,7 @@ impl StateWrite {
             Self::Upsert(update) => (update.payload.len(), &update.change_event),
             Self::Delete(delete) => (0, &delete.change_event),
         };
-        let event = event.as_ref().map_or(0, |event| event.payload.len());
+        let event = event.as_ref().map_or(0, ChangeEvent::size);
         state.saturating_add(event)
     }
 }

@@ -22,7 +22,7 @@ use actix_persistence::{
     Config,
     payload::{
         Compression, CurrentKey, DecodeError, EncodeError, EncodedPayload, Encoder, EncryptionKey,
-        FoundKey, FromPayload, KeyId, KeyStore, Shredded, Stored, ToPayload,
+        FoundKey, FromPayload, KeyId, KeyStore, Shredded, ToPayload,
     },
     prelude::*,
 };

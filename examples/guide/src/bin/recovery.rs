@@ -102,8 +102,8 @@ async fn main() -> anyhow::Result<()> {
     // ANCHOR: events
     let id = PersistenceId::of("Ledger", "2026");
     persistence
-        .replay_events(id, |number, event: Booked| {
-            println!("event {number}: {} cents", event.cents);
+        .replay_events(id, |meta, event: Booked| {
+            println!("event {}: {} cents", meta.sequence_nr, event.cents);
         })
         .await?;
     // ANCHOR_END: events

@@ -7,6 +7,7 @@ use actix_persistence_storage_api::Timestamp;
 use crate::actor::stored_as::StateHooks;
 use crate::driver::incarnation::{Failure, Incarnation};
 use crate::error::error_chain::ErrorChain;
+use crate::metadata::carried::Carried;
 use crate::persisting::pending::{Fate, Settled, fail, unanswered};
 use crate::persisting::persisted_events::PersistedEvents;
 use crate::{EventMeta, PersistError, PersistentActor, RejectionCause};
@@ -39,22 +40,27 @@ impl<A: PersistentActor> Incarnation<A> {
         }
         let Settled {
             events,
+            beside,
             attached,
             cause,
             ..
         } = settled;
         let unanswered = unanswered(first);
         let handlers = attached.borrow_mut().take_handlers();
-        let handled = self.caused_turn(&cause, move |actor, ctx| {
+        let mut carried = beside.carried();
+        let handled = self.caused_turn(&cause, Carried::NOTHING, |actor, ctx| {
             let mut handlers = handlers;
             for (sequence_nr, event) in (first..).zip(events.iter()) {
                 ctx.last_sequence_nr = sequence_nr;
                 let meta = EventMeta {
                     sequence_nr,
                     timestamp,
+                    metadata: beside.stored().clone(),
                     replayed: false,
                 };
                 actor.on_event_at(event, &meta);
+                carried = carried.after(&ctx.persistence_id, sequence_nr);
+                let _scope = carried.clone().enter();
                 for handler in &mut handlers {
                     handler(actor, event, ctx);
                 }
@@ -64,13 +70,15 @@ impl<A: PersistentActor> Incarnation<A> {
             if let Some(hooks) = Self::deletes(&events) {
                 ctx.last_sequence_nr = first;
                 (hooks.on_none)(actor);
+                carried = carried.after(&ctx.persistence_id, first);
             }
         });
         // One by one, because each may attach another one.
         let next = || attached.borrow_mut().next_completion();
         let completed = handled.and_then(|()| {
             std::iter::from_fn(next).try_for_each(|completion| {
-                self.caused_turn(&cause, |actor, ctx| completion.stored(actor, ctx))
+                let carried = carried.clone();
+                self.caused_turn(&cause, carried, |actor, ctx| completion.stored(actor, ctx))
             })
         });
         if completed.is_err() {
@@ -93,13 +101,14 @@ impl<A: PersistentActor> Incarnation<A> {
             error = %ErrorChain(&cause),
             "a write was rejected"
         );
+        let carried = settled.beside.carried();
         let deletes = Self::deletes(&settled.events);
         let told = match deletes {
-            Some(hooks) => self.caused_turn(&settled.cause, |actor, ctx| {
+            Some(hooks) => self.caused_turn(&settled.cause, carried, |actor, ctx| {
                 (hooks.on_delete_rejected)(actor, &cause, ctx);
             }),
             None => settled.events.iter().try_for_each(|event| {
-                self.caused_turn(&settled.cause, |actor, ctx| {
+                self.caused_turn(&settled.cause, carried.clone(), |actor, ctx| {
                     actor.on_persist_rejected(&cause, event, ctx);
                 })
             }),

@@ -1,5 +1,6 @@
 //! Plays a program with a real actor on real store actors.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -9,8 +10,9 @@ use actix::{Actor, ActorContext, AsyncContext, Handler, MailboxError, Message};
 use actix_persistence_journal_actor::JournalSettings;
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::{
-    BackOffSettings, DEFAULT_EVENT_LIMIT, Event, NoEvent, Persist, PersistError, PersistentActor,
-    PersistentContext, RejectionCause, Reply, Snapshot, SnapshotOffer, StoreResponse,
+    BackOffSettings, DEFAULT_EVENT_LIMIT, Event, EventMeta, Metadata, NoEvent, Persist,
+    PersistError, PersistentActor, PersistentContext, RejectionCause, Reply, Snapshot,
+    SnapshotOffer, StoreResponse, replay_events,
 };
 use actix_persistence_snapshot_actor::SnapshotSettings;
 use actix_persistence_storage_api::{Journal, PageLimit, PersistenceId, ReplayRange, SequenceNr};
@@ -29,7 +31,29 @@ type Answer = Result<i64, PersistError>;
 #[derive(Serialize, Deserialize)]
 struct Happened {
     n: i64,
+    led: Led,
     ballast: String,
+}
+
+/// The cause of code, handed on from call to call: what its metadata have to say, which travels by itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Led {
+    /// The number of the ask.
+    ask: i64,
+    /// The last mark that was set.
+    mark: Option<i64>,
+    /// The event whose handler led to it.
+    by: Option<i64>,
+}
+
+impl Led {
+    /// Returns that of the handlers of an event.
+    fn by(&self, event: &Happened) -> Self {
+        Self {
+            by: Some(event.n),
+            ..self.clone()
+        }
+    }
 }
 
 impl Event for Happened {
@@ -132,11 +156,15 @@ impl Handler<Play> for Player {
         }
         let Play(ask, command) = play;
         self.log.add(format!("command {ask}"));
-        self.play(command.ops, ctx);
+        let mut led = Led {
+            ask,
+            ..Led::default()
+        };
+        self.play(command.ops, &mut led, ctx);
         match command.reply {
             How::Now => Reply::now(Ok(ask)),
             How::ByHandler => Reply::deferred(),
-            How::With(call) => self.persist(call, ctx).reply(move |player| {
+            How::With(call) => self.persist(call, &led, ctx).reply(move |player| {
                 player.log.add(format!("answer {ask}"));
                 Ok(ask)
             }),
@@ -154,17 +182,17 @@ impl Command {
 }
 
 impl Player {
-    fn play(&mut self, ops: Vec<Op>, ctx: &mut PersistentContext<Self>) {
+    fn play(&mut self, ops: Vec<Op>, led: &mut Led, ctx: &mut PersistentContext<Self>) {
         for op in ops {
-            self.perform(op, ctx);
+            self.perform(op, led, ctx);
         }
     }
 
-    fn perform(&mut self, op: Op, ctx: &mut PersistentContext<Self>) {
+    fn perform(&mut self, op: Op, led: &mut Led, ctx: &mut PersistentContext<Self>) {
         match op {
-            Op::Persist(call) => self.persist(call, ctx).detach(),
+            Op::Persist(call) => self.persist(call, led, ctx).detach(),
             Op::Defer { stashing, then } => {
-                let handler = self.callback("deferred", then);
+                let handler = self.callback("deferred", then, led);
                 if stashing {
                     ctx.defer(handler).detach();
                 } else {
@@ -173,15 +201,15 @@ impl Player {
             }
             Op::Timer(after, then) => {
                 let after = Duration::from_millis(timer_millis(after));
-                ctx.run_later(after, self.callback("timer", then));
+                ctx.run_later(after, self.callback("timer", then, led));
             }
             Op::Spawn(then) => {
-                let callback = self.callback("spawned", then);
+                let callback = self.callback("spawned", then, led);
                 let future = wrap_future::<_, Self>(std::future::ready(()));
                 ctx.spawn(future.map(|(), player, ctx| callback(player, ctx)));
             }
             Op::Wait(then) => {
-                let callback = self.callback("waited", then);
+                let callback = self.callback("waited", then, led);
                 let future = wrap_future::<_, Self>(std::future::ready(()));
                 ctx.wait(future.map(|(), player, ctx| callback(player, ctx)));
             }
@@ -200,6 +228,12 @@ impl Player {
                 let taken = ctx.reply_to::<Play>().send(Ok(number)).is_ok();
                 self.log.add(format!("answered {number}: {taken}"));
             }
+            Op::Mark => {
+                let mark = self.numbers.next();
+                led.mark = Some(mark);
+                let metadata = ctx.metadata().with_entry("mark", mark.to_string());
+                ctx.set_metadata(metadata.unwrap());
+            }
             Op::Stop => ctx.stop(),
             Op::Terminate => ctx.terminate(),
             Op::Panic => std::panic::resume_unwind(Box::new("scripted")),
@@ -210,15 +244,21 @@ impl Player {
         &self,
         name: &'static str,
         then: Vec<Op>,
+        led: &Led,
     ) -> impl FnOnce(&mut Self, &mut PersistentContext<Self>) + 'static {
-        let number = self.numbers.next();
+        let (number, mut led) = (self.numbers.next(), led.clone());
         move |player, ctx| {
             player.log.add(format!("{name} {number}"));
-            player.play(then, ctx);
+            player.play(then, &mut led, ctx);
         }
     }
 
-    fn persist(&self, call: Call, ctx: &mut PersistentContext<Self>) -> Persist<Self, NoEvent> {
+    fn persist(
+        &self,
+        call: Call,
+        led: &Led,
+        ctx: &mut PersistentContext<Self>,
+    ) -> Persist<Self, NoEvent> {
         let ballast = if call.unencodable {
             DEFAULT_EVENT_LIMIT
         } else {
@@ -227,16 +267,18 @@ impl Player {
         let mut events: Vec<_> = (0..call.events)
             .map(|index| Happened {
                 n: self.numbers.next(),
+                led: led.clone(),
                 ballast: "x".repeat(if index == 0 { ballast } else { 0 }),
             })
             .collect();
-        let then = call.handler;
+        let (then, after) = (call.handler, events.last().map(|event| led.by(event)));
+        let handlers = led.clone();
         let handler =
             move |player: &mut Self, event: &Happened, ctx: &mut PersistentContext<Self>| {
                 player.log.add(format!("handler {}", event.n));
-                player.play(then.clone(), ctx);
+                player.play(then.clone(), &mut handlers.by(event), ctx);
             };
-        let completed = self.callback("completed", call.complete);
+        let completed = self.callback("completed", call.complete, after.as_ref().unwrap_or(led));
         match (call.stashing, events.len()) {
             (true, 1) => ctx
                 .persist(events.remove(0))
@@ -291,7 +333,10 @@ pub(crate) async fn play(steps: Vec<Step>) -> Observed {
         match step {
             Step::Send(command) => {
                 let ask = asks.len() as i64;
-                let answer = actix::spawn(player.send(Play(ask, command)));
+                let metadata = Metadata::new().with_correlation_id(ask.to_string());
+                let play = Play(ask, command);
+                let answer = metadata.unwrap().scope(|| player.send(play));
+                let answer = actix::spawn(answer);
                 asks.push(answer);
             }
             Step::Answer(verdict) => journal.answer(verdict),
@@ -344,6 +389,7 @@ async fn finish(
         let event: Happened = rmp_serde::from_slice(&record.payload.bytes).unwrap();
         observed.stored.push(event.n);
     }
+    check_metadata(&world, id).await;
     let last = start();
     settle().await;
     drop(last);
@@ -352,4 +398,25 @@ async fn finish(
     let state = end.strip_prefix("stopped with ").unwrap();
     observed.state = serde_json::from_str(state).unwrap();
     observed
+}
+
+/// Checks that each stored event has the metadata of the command that led to it, and the cause.
+async fn check_metadata(world: &World, id: PersistenceId) {
+    let numbers = HashMap::new();
+    let each = |numbers: &mut HashMap<i64, SequenceNr>, meta: &EventMeta, event: Happened| {
+        numbers.insert(event.n, meta.sequence_nr);
+        let Led { ask, mark, by } = event.led;
+        let metadata = &meta.metadata;
+        assert_eq!(metadata.correlation_id(), Some(&*ask.to_string()));
+        assert_eq!(
+            metadata.entry("mark"),
+            mark.map(|mark| mark.to_string()).as_deref()
+        );
+        let cause = by.map(|event| format!("Player|1#{}", numbers[&event]));
+        assert_eq!(metadata.causation_id(), cause.as_deref());
+    };
+    let (environment, all) = (&world.environment, ReplayRange::ALL);
+    replay_events(environment, id, all, numbers, each)
+        .await
+        .unwrap();
 }

@@ -82,6 +82,8 @@ pub(crate) enum Op {
     OpenOne,
     /// Answers the command that caused this.
     Answer,
+    /// Changes the metadata of what follows.
+    Mark,
     Stop,
     Terminate,
     Panic,
@@ -145,6 +147,7 @@ fn op() -> impl Strategy<Value = Op> {
         4 => Just(Op::OpenAll),
         4 => Just(Op::OpenOne),
         10 => Just(Op::Answer),
+        4 => Just(Op::Mark),
         1 => Just(Op::Stop),
         1 => Just(Op::Terminate),
         1 => Just(Op::Panic),

@@ -400,6 +400,9 @@ impl Reference {
                 let taken = self.answer_ask(cause, number.to_string());
                 self.log.push(format!("answered {number}: {taken}"));
             }
+            Op::Mark => {
+                self.number();
+            }
             Op::Stop => self.actor().stopping = true,
             Op::Terminate => {
                 self.actor().stopping = true;

@@ -79,7 +79,7 @@ pub(super) async fn fill(desk: Rc<Desk>) {
         return;
     }
     let mut seen = Vec::new();
-    let each = |_, event: Written| seen.push(event.uid);
+    let each = |_: &EventMeta, event: Written| seen.push(event.uid);
     match persistence.replay_events(id.clone(), each).await {
         Ok(()) if seen.ends_with(&uids) => {}
         Ok(()) => fault(format!(
