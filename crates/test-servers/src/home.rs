@@ -1,6 +1,5 @@
 //! The folder of one server, and the lock file that stands for it.
 
-use std::env;
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -43,15 +42,21 @@ struct Traces {
 }
 
 impl Home {
-    /// Removes what dead processes left, then makes a folder that this user can use.
-    pub(crate) fn claim(locks: &Path, name: &str, account: Account) -> Result<Self, ServerError> {
+    /// Removes what dead processes left, then makes a folder that this user can use: in `parent`, or in `/tmp` if the
+    /// user cannot enter that or its name is too long.
+    pub(crate) fn claim(
+        locks: &Path,
+        parent: &Path,
+        name: &str,
+        account: Account,
+    ) -> Result<Self, ServerError> {
         let action = || format!("keep a lock file in {}", locks.display());
         fs::create_dir_all(locks).map_err(ServerError::io(action()))?;
         let gate = File::create(locks.join(GATE)).map_err(ServerError::io(action()))?;
         gate.lock().map_err(ServerError::io(action()))?;
         sweep(locks).map_err(ServerError::io("remove what a dead process left"))?;
 
-        let base = base(account);
+        let base = base(parent, account);
         let prefix = format!("{name}-");
         let (lock, path) = tempfile::Builder::new()
             .prefix(&prefix)
@@ -170,22 +175,25 @@ fn remove_left_by_dead(lock: PathBuf) -> io::Result<()> {
     }
 }
 
-/// The folder for temporary files, unless the user cannot enter it or its name is too long.
-fn base(account: Account) -> PathBuf {
-    let usual = env::temp_dir();
-    let fits = usual.is_absolute() && usual.as_os_str().len() <= LONGEST_BASE;
-    if fits && account.reaches(&usual) {
-        usual
+fn base(parent: &Path, account: Account) -> &Path {
+    let fits = parent.is_absolute() && parent.as_os_str().len() <= LONGEST_BASE;
+    if fits && account.reaches(parent) {
+        parent
     } else {
-        "/tmp".into()
+        Path::new("/tmp")
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::env;
     use std::process::Command;
 
     use super::*;
+
+    fn claim(locks: &Path) -> Result<Home, ServerError> {
+        Home::claim(locks, &env::temp_dir(), "postgres", Account::Ours)
+    }
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();
@@ -199,7 +207,7 @@ mod tests {
     #[test]
     fn a_home_is_told_of_while_it_is_used_and_gone_after() {
         let locks = tempfile::tempdir().unwrap();
-        let home = Home::claim(locks.path(), "postgres", Account::Ours).unwrap();
+        let home = claim(locks.path()).unwrap();
         let folder = home.folder().to_path_buf();
         assert!(folder.is_dir());
         assert_eq!(
@@ -214,8 +222,8 @@ mod tests {
     #[test]
     fn the_home_of_a_living_owner_is_left_alone() {
         let locks = tempfile::tempdir().unwrap();
-        let first = Home::claim(locks.path(), "postgres", Account::Ours).unwrap();
-        let second = Home::claim(locks.path(), "postgres", Account::Ours).unwrap();
+        let first = claim(locks.path()).unwrap();
+        let second = claim(locks.path()).unwrap();
         assert!(first.folder().is_dir());
         assert_ne!(first.folder(), second.folder());
     }
@@ -230,7 +238,7 @@ mod tests {
         let mut left = command.arg("1000").current_dir(&folder).spawn().unwrap();
         fs::write(locks.path().join("dead.server"), folder.to_str().unwrap()).unwrap();
 
-        drop(Home::claim(locks.path(), "postgres", Account::Ours).unwrap());
+        drop(claim(locks.path()).unwrap());
 
         assert!(!left.wait().unwrap().success());
         assert!(!folder.exists());
@@ -244,7 +252,7 @@ mod tests {
         let text = precious.path().to_str().unwrap();
         fs::write(locks.path().join("a.server"), text).unwrap();
         fs::write(locks.path().join("b.server"), "").unwrap();
-        drop(Home::claim(locks.path(), "postgres", Account::Ours).unwrap());
+        drop(claim(locks.path()).unwrap());
         assert!(precious.path().is_dir());
         assert_eq!(names(locks.path()), [GATE]);
     }

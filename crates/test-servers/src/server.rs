@@ -1,5 +1,6 @@
 //! A running database server of a test.
 
+use std::env;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -52,7 +53,16 @@ impl Server {
     /// # Errors
     /// [`ServerError::NotInstalled`] without its programs, [`ServerError::NotStarted`] if it ended by itself.
     pub fn start(database: Database, locks: &Path) -> Result<Self, ServerError> {
-        Self::start_with(database, locks, Extras::default())
+        Self::start_with(database, locks, &env::temp_dir(), Extras::default())
+    }
+
+    /// Starts a server as [`start`](Self::start) does, with its data in `parent` in place of the folder for temporary
+    /// files.
+    ///
+    /// # Errors
+    /// As for [`start`](Self::start).
+    pub fn start_in(parent: &Path, database: Database, locks: &Path) -> Result<Self, ServerError> {
+        Self::start_with(database, locks, parent, Extras::default())
     }
 
     /// Starts a server that lets clients encrypt, with a certificate for the name `localhost` and no other.
@@ -64,7 +74,7 @@ impl Server {
             encrypted: true,
             ..Extras::default()
         };
-        Self::start_with(database, locks, extras)
+        Self::start_with(database, locks, &env::temp_dir(), extras)
     }
 
     /// Starts a server that shows no commit before it is on the disk, so that no reader sees what a crash takes back:
@@ -77,17 +87,22 @@ impl Server {
             binary_log: true,
             ..Extras::default()
         };
-        Self::start_with(database, locks, extras)
+        Self::start_with(database, locks, &env::temp_dir(), extras)
     }
 
-    fn start_with(database: Database, locks: &Path, extras: Extras) -> Result<Self, ServerError> {
+    fn start_with(
+        database: Database,
+        locks: &Path,
+        parent: &Path,
+        extras: Extras,
+    ) -> Result<Self, ServerError> {
         let recipe = database.recipe();
         let programs = programs::folder(recipe).ok_or(ServerError::NotInstalled {
             software: recipe.name(),
             package: recipe.package(),
         })?;
         let account = Account::choose(recipe.accounts())?;
-        let home = Home::claim(locks, database.key(), account)?;
+        let home = Home::claim(locks, parent, database.key(), account)?;
         let mut server = Self {
             recipe,
             account,

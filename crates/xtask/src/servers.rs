@@ -1,6 +1,7 @@
 //! Database servers for the tests: started before them, stopped after them, whatever happens.
 
 pub(crate) mod install;
+mod memory;
 
 use std::env;
 use std::path::Path;
@@ -31,8 +32,17 @@ impl Servers {
         Self::start(workspace, needed_by(packages))
     }
 
+    /// Starts them as [`start_for`](Self::start_for) does, with their data in memory if there is room.
+    pub(crate) fn start_in_memory_for(workspace: &Workspace, packages: &[&Package]) -> Self {
+        Self::start_in(&memory::folder(), workspace, needed_by(packages))
+    }
+
     /// Starts these, but for those for which a variable of the environment names a URL.
-    pub(crate) fn start(workspace: &Workspace, mut needed: Vec<Database>) -> Self {
+    pub(crate) fn start(workspace: &Workspace, needed: Vec<Database>) -> Self {
+        Self::start_in(&env::temp_dir(), workspace, needed)
+    }
+
+    fn start_in(folder: &Path, workspace: &Workspace, mut needed: Vec<Database>) -> Self {
         let mut servers = Self {
             running: Vec::new(),
             missing: Vec::new(),
@@ -48,7 +58,7 @@ impl Servers {
             }
         });
         let locks = workspace.metadata.target_directory.join(LOCKS);
-        for (database, outcome) in start_all(&needed, locks.as_std_path()) {
+        for (database, outcome) in start_all(folder, &needed, locks.as_std_path()) {
             match outcome {
                 Ok(server) => servers.running.push((database, server)),
                 Err(error) => servers.missing.push((database, error)),
@@ -82,11 +92,15 @@ impl Servers {
 }
 
 /// Starts all servers at once, for each waits for its disk.
-fn start_all(databases: &[Database], locks: &Path) -> Vec<(Database, anyhow::Result<Server>)> {
+fn start_all(
+    folder: &Path,
+    databases: &[Database],
+    locks: &Path,
+) -> Vec<(Database, anyhow::Result<Server>)> {
     thread::scope(|scope| {
         let starts: Vec<_> = databases
             .iter()
-            .map(|database| (*database, scope.spawn(|| start(*database, locks))))
+            .map(|database| (*database, scope.spawn(|| start(folder, *database, locks))))
             .collect();
         let finished = starts.into_iter().map(|(database, start)| {
             let outcome = start.join();
@@ -97,9 +111,9 @@ fn start_all(databases: &[Database], locks: &Path) -> Vec<(Database, anyhow::Res
     })
 }
 
-fn start(database: Database, locks: &Path) -> anyhow::Result<Server> {
+fn start(folder: &Path, database: Database, locks: &Path) -> anyhow::Result<Server> {
     let step = Step::start(format!("starting {database}"));
-    let outcome = Server::start(database, locks);
+    let outcome = Server::start_in(folder, database, locks);
     match &outcome {
         Ok(server) => step.end(format_args!("answers on port {}", server.port())),
         Err(_) => step.end("FAILED"),

@@ -65,7 +65,7 @@ fn run_tests(options: &Options) -> anyhow::Result<Report> {
 
     let (programs, servers) = thread::scope(|scope| {
         // Installing and starting them waits for networks and disks, building for processors.
-        let servers = scope.spawn(|| Servers::start_for(&workspace, &members));
+        let servers = scope.spawn(|| Servers::start_in_memory_for(&workspace, &members));
         let programs = built(&members, options);
         let servers = servers.join();
         (

@@ -1,0 +1,69 @@
+//! The folder for the data of servers that only answer tests, and are never killed: in memory if there is room, for a
+//! disk costs them a fifth of their time. Servers that are killed keep their data on a disk: MariaDB writes its log in
+//! another way where it is in memory.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use rustix::fs::StatFs;
+
+/// The variable that names the folder for temporary files.
+const VARIABLE: &str = "TMPDIR";
+/// The folder in memory that every Linux has.
+const IN_MEMORY: &str = "/dev/shm";
+/// The type of a file system in memory, see statfs(2).
+const TMPFS: i128 = 0x0102_1994;
+/// The bytes that must be free in the folder: both servers together take up to 1 GiB.
+const ROOM: u128 = 4 << 30;
+/// The memory that must be available, in KiB: tests and compilers take the rest.
+const MEMORY: u64 = 8 << 20;
+
+/// Returns the folder for temporary files: that of the environment if there is one, else one in memory if there is
+/// room, else the usual one.
+pub(super) fn folder() -> PathBuf {
+    if env::var_os(VARIABLE).is_none() && is_roomy(Path::new(IN_MEMORY)) {
+        IN_MEMORY.into()
+    } else {
+        env::temp_dir()
+    }
+}
+
+fn is_roomy(folder: &Path) -> bool {
+    let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let system = rustix::fs::statfs(folder);
+    system.is_ok_and(|system| is_in_memory(&system) && free(&system) >= ROOM)
+        && available(&memory).is_some_and(|memory| memory >= MEMORY)
+}
+
+fn is_in_memory(system: &StatFs) -> bool {
+    i128::from(system.f_type) == TMPFS
+}
+
+fn free(system: &StatFs) -> u128 {
+    u128::from(system.f_bavail) * u128::try_from(system.f_bsize).unwrap_or_default()
+}
+
+/// Returns the KiB that a program can use before anything is swapped.
+fn available(memory: &str) -> Option<u64> {
+    let line = memory
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_is_available_is_read_from_the_list_of_the_kernel() {
+        let list = "MemTotal:       24676544 kB\nMemFree: 1 kB\nMemAvailable:   20876544 kB\n";
+        assert_eq!(available(list), Some(20_876_544));
+        assert_eq!(available("MemTotal: 1 kB\n"), None);
+    }
+
+    #[test]
+    fn a_folder_that_does_not_exist_has_no_room() {
+        assert!(!is_roomy(Path::new("/no/such/folder")));
+    }
+}
