@@ -131,6 +131,24 @@ fn retention_counts_stored_events_and_deletes_none_that_is_not_covered() {
     });
 }
 
+#[test]
+fn a_panic_in_the_middle_of_a_stored_event_fails_the_recovery() {
+    run(|| async {
+        let events = [
+            ("ledger.entered:v1", "1"),
+            ("ledger.entered-at-once:v1", "[2,666,3]"),
+        ];
+        let world = with(&events).await;
+        let (entries, answer) = entered(&world, Ledger::new).await;
+        let told = "the actor of \"Ledger|1\" panicked in recovery after event 1: an amount that cannot be";
+        assert_eq!(
+            entries,
+            ["1: 1", "2: 2", &format!("recovery failed: {told}")]
+        );
+        assert!(answer.unwrap_err().is_not_stored());
+    });
+}
+
 /// The JSON of a stored event that enters these amounts.
 fn stored(amounts: &Option<Vec<i64>>) -> (&'static str, String) {
     match amounts {
