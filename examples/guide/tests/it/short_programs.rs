@@ -98,6 +98,20 @@ fn the_ledger_is_there_again_and_is_read_without_a_writer() {
     assert_eq!(second.len(), 6);
 }
 
+/// docs/guide/metadata.md
+#[test]
+fn the_order_and_the_stock_have_the_metadata_of_the_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_metadata");
+    let expected = [
+        r#"taking a lamp for Some("order 81")"#,
+        r#"the last lamp went to Some("ann")"#,
+        r#"event 1 of Some("order 81"), because of Some("request 7"), on the shelf None"#,
+        r#"event 1 of Some("order 81"), because of Some("Order|81#1"), on the shelf Some("north")"#,
+    ];
+    assert_eq!(lines(program, folder.path(), &[]), expected);
+}
+
 /// docs/guide/durable-state.md
 #[test]
 fn the_post_is_deleted_and_its_revisions_go_on_in_the_second_run() {
