@@ -2,8 +2,8 @@
 
 use actix::Actor;
 use actix_persistence_persistent_actor::{
-    Event, NoSnapshot, PersistentActor, PersistentContext, Snapshot, StartError, Upcasters,
-    replay_actor, replay_events,
+    Event, EventMeta, NoSnapshot, PersistentActor, PersistentContext, Snapshot, StartError,
+    Upcasters, replay_actor, replay_events,
 };
 use actix_persistence_storage_api::{PersistenceId, ReplayRange};
 use serde::{Deserialize, Serialize};
@@ -104,7 +104,7 @@ fn a_reader_whose_declaration_cannot_be_fails_even_if_nothing_is_stored() {
         );
         let replayed = replay_actor(OfEvents, world.environment.clone()).await;
         assert_eq!(chain(&replayed.err().unwrap()), expected);
-        let seen = |_: &mut (), _, _: Raised| {};
+        let seen = |_: &mut (), _: &EventMeta, _: Raised| {};
         let read = replay_events(&world.environment, id(), ReplayRange::ALL, (), seen).await;
         assert_eq!(chain(&read.unwrap_err()), expected);
     });

@@ -1,7 +1,7 @@
 //! An event that no step reads makes the recovery fail, and everybody learns why.
 
 use actix_persistence_persistent_actor::{
-    DecodeError, ErrorChain, PersistError, RecoveryError, replay_actor, replay_events,
+    DecodeError, ErrorChain, EventMeta, PersistError, RecoveryError, replay_actor, replay_events,
 };
 use actix_persistence_storage_api::ReplayRange;
 
@@ -45,7 +45,7 @@ fn actor_asker_and_readers_learn_which_step_is_missing() {
 
             let replayed = replay_actor(Ledger::new(&Log::default()), world.environment.clone());
             assert_eq!(chain(&replayed.await.err().unwrap()), told);
-            let seen = |_: &mut (), _, _: Entered| {};
+            let seen = |_: &mut (), _: &EventMeta, _: Entered| {};
             let read = replay_events(&world.environment, id(), ReplayRange::ALL, (), seen);
             assert_eq!(chain(&read.await.unwrap_err()), told);
         });

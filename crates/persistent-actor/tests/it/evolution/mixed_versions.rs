@@ -51,7 +51,7 @@ fn readers_see_the_events_that_the_actor_sees() {
             id(),
             ReplayRange::ALL,
             Vec::new(),
-            |seen, nr, event: Entered| seen.push((nr, event.cents)),
+            |seen, meta, event: Entered| seen.push((meta.sequence_nr, event.cents)),
         );
         let expected: Vec<_> = (1..=6).map(|n| (n, n as i64)).collect();
         assert_eq!(seen.await.unwrap(), expected);

@@ -5,7 +5,7 @@ use actix_persistence_storage_api::Payload;
 use serde::{Deserialize, Serialize};
 
 /// A form of one type in some program.
-trait Form: State {
+trait Form: State + Serialize {
     fn sample() -> Self;
 }
 

@@ -42,7 +42,7 @@ fn all_that_is_made_of_a_stored_event_has_its_number() {
             id(),
             ReplayRange::new(1, 5),
             Vec::new(),
-            |seen, nr, event: Entered| seen.push((nr, event.cents)),
+            |seen, meta, event: Entered| seen.push((meta.sequence_nr, event.cents)),
         );
         assert_eq!(seen.await.unwrap(), [(1, 1), (1, 2), (3, 4), (5, 8)]);
     });
@@ -177,7 +177,7 @@ proptest! {
                 id(),
                 ReplayRange::ALL,
                 Vec::new(),
-                |seen, nr, event: Entered| seen.push((nr, event.cents)),
+                |seen, meta, event: Entered| seen.push((meta.sequence_nr, event.cents)),
             );
             assert_eq!(seen.await.unwrap(), expected);
             let sum: i64 = expected.iter().map(|(_, cents)| cents).sum();

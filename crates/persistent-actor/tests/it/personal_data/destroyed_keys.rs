@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix::{Addr, MailboxError};
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::{
-    EncryptionKey, ErrorChain, FoundKey, RecoveryError, replay_actor, replay_events,
+    EncryptionKey, ErrorChain, EventMeta, FoundKey, RecoveryError, replay_actor, replay_events,
 };
 use actix_persistence_storage_api::{
     AtomicWrite, EventRecord, Journal, Payload, ReplayRange, TakeOverRequest, Timestamp, WriterId,
@@ -82,7 +82,8 @@ fn the_value_of_the_type_takes_the_place_of_what_is_gone() {
         end(&world, diary).await;
         let read = replay_actor(Forgiving::new(&log), world.environment.clone()).await;
         assert_eq!(read.unwrap().0.lines[..3], expected);
-        let fold = |lines: &mut Vec<String>, _, entry: Entry<true>| lines.push(entry.text);
+        let fold =
+            |lines: &mut Vec<String>, _: &EventMeta, entry: Entry<true>| lines.push(entry.text);
         let read =
             replay_events(&world.environment, id(), ReplayRange::ALL, Vec::new(), fold).await;
         assert_eq!(read.unwrap()[..3], expected);
