@@ -112,12 +112,9 @@ impl<'a> StoredPayload<'a> {
         self.serializers.failed(self.serializer_id(), source.into())
     }
 
-    /// Returns the error for a manifest that the type does not read.
+    /// Returns the error for a manifest that the type lists, and does not read.
     pub fn unknown_manifest(&self) -> DecodeError {
-        DecodeError::UnknownManifest {
-            found: shown(&self.payload.manifest),
-            expected: "other manifests".to_owned(),
-        }
+        DecodeError::Refused(format!("it does not read the manifest {:?}", self.name))
     }
 }
 
