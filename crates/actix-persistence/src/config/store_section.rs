@@ -144,7 +144,7 @@ pub(super) fn read_store<S: StoreSettings>(
     let mut reader = common.reader();
     let kind = read_kind(plugin_id, &mut reader, context.kinds);
     let serializer = read_serializer(&mut reader, context.all.code);
-    let compression = compression::read(&mut reader);
+    let compression = compression::read(&mut reader, context.all.code);
     let settings = read_settings::<S>(plugin_id, &mut reader, context.all);
     mistakes.add_written(&inherited, reader.finish());
 
@@ -185,7 +185,7 @@ pub(super) fn check_fallback<S: StoreSettings>(
         read_kind("", &mut reader, kinds);
     }
     read_serializer(&mut reader, all.code);
-    compression::read(&mut reader);
+    compression::read(&mut reader, all.code);
     read_settings::<S>("", &mut reader, all);
     mistakes.add(reader.finish());
 }

@@ -39,7 +39,7 @@ impl KeyStore for Keys {
 
 const DIAGNOSIS: &str = "a broken arm; a broken arm; a broken arm; a broken arm; a broken arm";
 
-/// The data that is known of a patient, and the event of its change.
+/// The diagnosis of a patient.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
     patient: String,

@@ -125,6 +125,47 @@ async fn an_event_of_a_format_that_is_not_registered_names_those_that_are() {
     );
 }
 
+/// An event that names a format by its id.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Drawn;
+
+impl Event for Drawn {
+    const MANIFEST: &'static str = "test.drawn";
+    const VERSION: u32 = 1;
+    const SERIALIZER: Option<Serializer> = Some(Serializer::Registered(1_000));
+}
+
+struct Painter;
+
+impl actix::Actor for Painter {
+    type Context = PersistentContext<Self>;
+}
+
+impl PersistentActor for Painter {
+    type Event = Drawn;
+    type Snapshot = NoSnapshot;
+
+    fn persistence_id(&self) -> PersistenceId {
+        PersistenceId::of("Painter", "1")
+    }
+
+    fn on_event(&mut self, _: &Drawn) {}
+}
+
+#[actix::test]
+async fn an_actor_whose_event_names_an_unknown_format_is_not_started() {
+    let persistence = Persistence::memory().await.unwrap();
+    let error = persistence.start(|| Painter).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "the actor with the persistence id \"Painter|1\" stores by the unknown serializer 1000, this program knows 1 \
+         (messagepack), 2 (json); register it with the builder"
+    );
+    let builder = Persistence::builder().memory().serializer(Cbor);
+    let persistence = builder.open().await.unwrap();
+    assert!(persistence.start(|| Painter).is_ok());
+}
+
 #[actix::test]
 async fn formats_that_collide_and_names_that_are_unknown_fail_the_opening() {
     let directory = tempfile::tempdir().unwrap();

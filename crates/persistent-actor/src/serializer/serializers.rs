@@ -79,7 +79,10 @@ impl Serializers {
     /// # Errors
     /// [`SerializerCollision`] if its id is below [`FIRST_APPLICATION_SERIALIZER_ID`], or if a format with this id or this
     /// name is there.
-    pub fn with_format(self, format: Arc<dyn SerdeFormat>) -> Result<Self, SerializerCollision> {
+    pub fn with_format(
+        mut self,
+        format: Arc<dyn SerdeFormat>,
+    ) -> Result<Self, SerializerCollision> {
         let (id, name) = (format.id(), format.name().to_owned());
         if id < FIRST_APPLICATION_SERIALIZER_ID {
             return Err(SerializerCollision::ReservedId { id, name });
@@ -100,10 +103,8 @@ impl Serializers {
             }
         }
         let formats = self.formats.iter().cloned().chain([format]);
-        Ok(Self {
-            formats: formats.collect(),
-            ..self
-        })
+        self.formats = formats.collect();
+        Ok(self)
     }
 
     /// Sets the key store, for values that have a data subject.

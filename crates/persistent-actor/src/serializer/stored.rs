@@ -129,12 +129,9 @@ impl Stored<'_> {
         self.serializers.failed(self.serializer_id(), source.into())
     }
 
-    /// Returns the error for a manifest that the type does not read.
+    /// Returns the error for a manifest that the type lists, and does not read.
     pub fn unknown_manifest(&self) -> DecodeError {
-        DecodeError::UnknownManifest {
-            found: shown(&self.payload.manifest),
-            readable: "its type reads other manifests".into(),
-        }
+        self.refuse(format!("it does not read the manifest {:?}", self.name))
     }
 }
 

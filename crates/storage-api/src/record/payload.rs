@@ -8,8 +8,8 @@ use bytes::Bytes;
 /// An encoded event, snapshot or metadata: bytes, and what it takes to decode them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Payload {
-    /// The serializer that wrote the bytes: 0 none, 1 MessagePack with named fields, 2 JSON; applications start at
-    /// 1000.
+    /// The serializer that wrote the bytes: 0 none, 1 MessagePack with named fields, 2 JSON, 3 a payload that was
+    /// compressed with zstd, 4 one that was encrypted; applications start at 1000.
     pub serializer_id: u32,
     /// The stable name and version of what is encoded, never a Rust type name; at most
     /// [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES), without NUL.
