@@ -5,8 +5,8 @@ SELECT CONCAT('INSERT INTO event_journal (persistence_id, sequence_nr, ordering,
         checksum, CONCAT('0x', HEX(payload))), ')', CHAR(59 USING utf8mb4))
 FROM event_journal ORDER BY event_journal.persistence_id, sequence_nr;
 
-SELECT CONCAT('INSERT INTO journal_metadata (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid) VALUES (',
-    CONCAT_WS(', ', QUOTE(CONVERT(persistence_id USING utf8mb4)), highest, deleted_to, purged_to, epoch,
+SELECT CONCAT('INSERT INTO journal_metadata (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid) VALUES (',
+    CONCAT_WS(', ', QUOTE(CONVERT(persistence_id USING utf8mb4)), highest, deleted_to, swept_to, epoch,
         CONCAT('0x', HEX(writer_uuid))), ')', CHAR(59 USING utf8mb4))
 FROM journal_metadata ORDER BY journal_metadata.persistence_id;
 

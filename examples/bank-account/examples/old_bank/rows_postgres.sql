@@ -4,8 +4,8 @@ SELECT format('INSERT INTO event_journal (persistence_id, sequence_nr, timestamp
     payload, checksum, chr(59))
 FROM event_journal ORDER BY persistence_id, sequence_nr;
 
-SELECT format('INSERT INTO journal_metadata (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid) '
-    'VALUES (%L, %s, %s, %s, %s, %L)%s', persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid, chr(59))
+SELECT format('INSERT INTO journal_metadata (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid) '
+    'VALUES (%L, %s, %s, %s, %s, %L)%s', persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid, chr(59))
 FROM journal_metadata ORDER BY persistence_id;
 
 SELECT format('INSERT INTO snapshot (persistence_id, sequence_nr, timestamp, serializer_id, slice, manifest, payload, '
