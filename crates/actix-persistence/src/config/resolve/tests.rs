@@ -3,6 +3,9 @@
 mod akka;
 mod errors;
 mod plugins;
+#[cfg(feature = "hocon")]
+mod r2dbc;
+mod stash_of_akka;
 mod state_stores;
 
 use std::time::Duration;
