@@ -19,25 +19,27 @@ pub enum TransactError {
 }
 
 impl Persistence {
-    /// Runs code in a transaction in the database of a state store, the default one for `None`: to make tables and columns
-    /// of the application, or to read what its change handlers keep there.
+    /// Runs code in a transaction in the database of a state store, the default one for `None`, and returns what the code
+    /// returns: to make tables and columns of the application, or to read what its change handlers keep there.
     ///
-    /// It is committed if the code succeeds. The code runs on the threads of the stores, so that it holds up no actor.
+    /// It is committed if the code succeeds, and the value is returned only if it is known to be committed.
+    /// The code runs on the threads of the stores, so that it holds up no actor.
     /// The tables of the states themselves are not to be changed by it.
     /// [`Session`](actix_persistence_storage_api::Session) says which statements it may run: on MySQL and MariaDB those that
     /// make tables commit what came before them, so that the effect is unknown if the code fails afterwards.
     ///
     /// ```
     /// # use actix_persistence::{Persistence, sql::{SessionWork, TransactError}};
-    /// # async fn make_table(persistence: &Persistence) -> Result<(), TransactError> {
+    /// # async fn count(persistence: &Persistence) -> Result<i64, TransactError> {
     /// let work = SessionWork::new(|session| {
     ///     Box::pin(async move {
-    ///         let table = "CREATE TABLE IF NOT EXISTS published (author VARCHAR(50) PRIMARY KEY, posts BIGINT)";
-    ///         session.execute(table, []).await?;
-    ///         Ok(())
+    ///         session.execute("UPDATE counts SET n = n + 1", []).await?;
+    ///         let row = session.select_one("SELECT n FROM counts", []).await?;
+    ///         Ok(row.ok_or("there is no count")?.get("n")?)
     ///     })
     /// });
-    /// persistence.transact(None, work).await
+    /// let count: i64 = persistence.transact(None, work).await?;
+    /// # Ok(count)
     /// # }
     /// ```
     ///
@@ -46,15 +48,15 @@ impl Persistence {
     ///
     /// # Cancel safety
     /// The work goes on to its end even if the future is dropped.
-    pub async fn transact(
+    pub async fn transact<T: Send + 'static>(
         &self,
         plugin_id: Option<&str>,
-        work: SessionWork,
-    ) -> Result<(), TransactError> {
+        work: SessionWork<T>,
+    ) -> Result<T, TransactError> {
         let store = self.states(plugin_id)?;
         let transaction = async move {
             let sql = sql_of(&*store, Operation::Transact)?;
-            sql.transact(work).await
+            sql.transact_returning(work).await
         };
         Ok(self.0.call(Operation::Transact, transaction).await?)
     }

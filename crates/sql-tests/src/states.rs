@@ -59,8 +59,11 @@ pub use rows::{
 };
 pub use rules_of_others::a_rule_of_an_added_column_is_no_conflict;
 pub use schema::{
+    a_column_with_a_type_is_added_by_one_of_several_stores,
+    a_column_with_a_type_is_not_added_without_being_asked_to,
     a_lost_column_of_any_table_is_named_at_the_start,
     a_table_of_its_own_does_not_hide_what_is_stored, a_table_that_was_dropped_is_a_mismatch,
+    a_type_of_a_column_that_is_no_type_is_a_mistake,
     columns_that_the_first_start_misses_come_with_what_adds_them,
     the_printed_statements_make_the_tables_that_a_store_expects,
 };
@@ -92,6 +95,9 @@ macro_rules! test_states {
             a_lost_column_is_an_error_and_no_state
             a_lost_column_of_any_table_is_named_at_the_start
             columns_that_the_first_start_misses_come_with_what_adds_them
+            a_column_with_a_type_is_added_by_one_of_several_stores
+            a_column_with_a_type_is_not_added_without_being_asked_to
+            a_type_of_a_column_that_is_no_type_is_a_mistake
             a_table_that_was_dropped_is_a_mismatch
             a_table_of_its_own_does_not_hide_what_is_stored
             the_printed_statements_make_the_tables_that_a_store_expects

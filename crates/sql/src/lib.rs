@@ -6,6 +6,7 @@ mod snapshot_store;
 mod state_store;
 
 mod checksum;
+mod column_type;
 mod connection;
 mod connector;
 mod dialect;

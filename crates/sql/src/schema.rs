@@ -31,9 +31,18 @@ pub struct StoreSchema<D: Dialect> {
     columns: Vec<Vec<Box<str>>>,
     /// The steps of which the schema is made: step `n` makes version `n + 1` of version `n`.
     steps: Vec<SqlStr>,
+    /// The columns of the application that are added to the first table if it lacks them.
+    more_columns: Vec<MoreColumn>,
     names: SqlNames,
     versions: Versions,
     dialect: PhantomData<D>,
+}
+
+/// A column of the application, and the statement that adds it.
+#[derive(Clone, Debug)]
+pub(crate) struct MoreColumn {
+    pub(crate) name: TableName,
+    pub(crate) add: SqlStr,
 }
 
 /// The texts about versions, with names in them.
@@ -99,6 +108,7 @@ impl<D: Dialect> StoreSchema<D> {
             columns: columns.collect(),
             tables,
             steps,
+            more_columns: Vec::new(),
             versions: Versions {
                 create: names.fill(D::VERSIONS.create),
                 select: names.fill(D::VERSIONS.select),
@@ -109,6 +119,13 @@ impl<D: Dialect> StoreSchema<D> {
             names,
             dialect: PhantomData,
         }
+    }
+
+    /// Adds columns of the application to the first table wherever that is brought up to date.
+    #[must_use]
+    pub(crate) fn with_columns(mut self, columns: Vec<MoreColumn>) -> Self {
+        self.more_columns = columns;
+        self
     }
 
     /// Returns the columns of the first table, without those of an application.
@@ -123,7 +140,9 @@ impl<D: Dialect> StoreSchema<D> {
     pub(crate) fn script(&self, roles: Option<&Roles>) -> Result<String, String> {
         let rights = roles.map(|roles| self.rights(roles)).transpose()?;
         let (before, after) = rights.unwrap_or_default();
-        let steps = self.steps.iter().map(|step| step.as_str().to_owned());
+        let columns = self.more_columns.iter().map(|column| &column.add);
+        let steps = self.steps.iter().chain(columns);
+        let steps = steps.map(|step| step.as_str().to_owned());
         let made = std::iter::once(self.versions.create.as_str().to_owned())
             .chain(steps)
             .chain([self.noted_by_hand()]);
@@ -183,9 +202,13 @@ impl<D: Dialect> StoreSchema<D> {
     pub async fn bring_up_to_date(&self, connection: &mut ConnectionOf<D>) -> Result<(), SqlError> {
         // Not looked at before the lock is there: between two looks others may make what the second one finds.
         D::lock_schema(connection, &self.names).await?;
-        if self.is_current(connection).await? {
-            return Ok(());
+        if !self.is_current(connection).await? {
+            self.make_newest(connection).await?;
         }
+        self.add_columns(connection).await
+    }
+
+    async fn make_newest(&self, connection: &mut ConnectionOf<D>) -> Result<(), SqlError> {
         D::Database::run(connection, self.versions.create.clone()).await?;
         let version = match self.version(connection).await? {
             Some(version) => version,
@@ -197,6 +220,19 @@ impl<D: Dialect> StoreSchema<D> {
         for (position, step) in self.steps.iter().enumerate().skip(version) {
             D::Database::run(connection, step.clone()).await?;
             self.note(connection, position + 1).await?;
+        }
+        Ok(())
+    }
+
+    async fn add_columns(&self, connection: &mut ConnectionOf<D>) -> Result<(), SqlError> {
+        if self.more_columns.is_empty() {
+            return Ok(());
+        }
+        let found = self.columns_of(connection, &self.tables[0]).await?;
+        for column in &self.more_columns {
+            if !has_column(&found, column.name.as_str()) {
+                D::Database::run(connection, column.add.clone()).await?;
+            }
         }
         Ok(())
     }
@@ -351,11 +387,7 @@ impl<D: Dialect> StoreSchema<D> {
         columns: &[Box<str>],
     ) -> Result<(), SqlError> {
         let found = self.columns_of(connection, table).await?;
-        let has = |column: &str| {
-            let mut found = found.iter();
-            found.any(|(name, _)| name.eq_ignore_ascii_case(column))
-        };
-        let missing = columns.iter().filter(|column| !has(column));
+        let missing = columns.iter().filter(|column| !has_column(&found, column));
         let missing: Vec<_> = missing.map(|name| format!("'{name}'")).collect();
         if missing.is_empty() {
             return Ok(());
@@ -384,4 +416,10 @@ impl<D: Dialect> StoreSchema<D> {
             .transpose()?;
         Ok(exists == Some(1))
     }
+}
+
+/// Returns whether a column is among those that were found, whatever the case.
+pub(crate) fn has_column(found: &[(String, String)], name: &str) -> bool {
+    let mut found = found.iter();
+    found.any(|(other, _)| other.eq_ignore_ascii_case(name))
 }

@@ -122,7 +122,10 @@ impl<D: Dialect> SqlStateStore<D> {
     /// If the database knows no roles, or one of these cannot be used.
     pub fn schema_sql(&self, roles: Option<&Roles>) -> Result<String, String> {
         let tables = self.entities.tables().iter();
-        let scripts = tables.map(|table| table.schema.script(roles));
+        let scripts = tables.map(|table| {
+            let columns = self.entities.columns_to_be_made(table);
+            table.schema_with(columns).script(roles)
+        });
         Ok(scripts.collect::<Result<Vec<_>, _>>()?.join("\n"))
     }
 
@@ -188,6 +191,9 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
             let schema = Arc::clone(&journal.schema);
             let auto_initialize = journal.options.store().auto_initialize;
             self.connections.initialize(schema, auto_initialize).await?;
+        }
+        if auto_initialize {
+            self.make_columns().await?;
         }
         self.check_columns().await?;
         self.check_homes().await?;

@@ -3,12 +3,11 @@
 use actix_persistence::{
     Persistence,
     payload::decode_state,
-    sql::{ChangeHandler, ExtensionError, Session, StateChange},
+    sql::{ChangeHandler, ExtensionError, Session, SessionWork, StateChange},
 };
 use async_trait::async_trait;
 
 use crate::Post;
-use crate::session::in_session;
 
 /// Counts drafts and published posts in the transaction that stores the post.
 pub struct Counts;
@@ -69,7 +68,7 @@ impl ChangeHandler for Counts {
 /// # Cancel safety
 /// Has no effect that could be lost.
 pub async fn totals(persistence: &Persistence) -> anyhow::Result<Totals> {
-    let reading = in_session(persistence, |session| {
+    let reading = SessionWork::new(|session| {
         Box::pin(async move {
             let sql = "SELECT drafts, published FROM blog_count";
             let row = session.select_one(sql, []).await?;
@@ -80,5 +79,5 @@ pub async fn totals(persistence: &Persistence) -> anyhow::Result<Totals> {
             })
         })
     });
-    reading.await
+    Ok(persistence.transact(None, reading).await?)
 }

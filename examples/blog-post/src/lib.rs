@@ -4,7 +4,6 @@ mod blog_post;
 mod counts;
 mod open;
 mod post;
-mod session;
 mod tables;
 mod title;
 

@@ -1,8 +1,7 @@
 //! The column and the tables that belong to the blog.
 
 use actix_persistence::Persistence;
-
-use crate::session::in_session;
+use actix_persistence::sql::SessionWork;
 
 /// The table of the posts, as the config names it.
 pub(crate) const POSTS: &str = "blog_post";
@@ -43,10 +42,8 @@ fn needed(database: &str) -> [Needed; 3] {
 
 /// Makes what is not there yet; several programs may do so at once.
 pub(crate) async fn make(persistence: &Persistence) -> anyhow::Result<()> {
-    let database = in_session(persistence, |session| {
-        Box::pin(async move { Ok(session.database()) })
-    });
-    let database = database.await?;
+    let database = SessionWork::new(|session| Box::pin(async move { Ok(session.database()) }));
+    let database = persistence.transact(None, database).await?;
     for Needed { looks, makes } in needed(database) {
         if run(persistence, looks).await.is_ok() {
             continue;
@@ -61,11 +58,11 @@ pub(crate) async fn make(persistence: &Persistence) -> anyhow::Result<()> {
 }
 
 async fn run(persistence: &Persistence, sql: &'static str) -> anyhow::Result<()> {
-    let running = in_session(persistence, move |session| {
+    let running = SessionWork::new(move |session| {
         Box::pin(async move {
             session.execute(sql, []).await?;
             Ok(())
         })
     });
-    running.await
+    Ok(persistence.transact(None, running).await?)
 }

@@ -2,9 +2,16 @@
 
 #[cfg(feature = "sqlite")]
 mod connection_string;
+#[cfg(feature = "hocon")]
+mod mailbox;
+mod r2dbc;
 mod sqlite;
+mod stash;
 
-use actix_persistence_storage_api::{ConfigError, Item, Section, Untyped, Value};
+use actix_persistence_storage_api::{ConfigError, Item, Origin, Section, Untyped, Value};
+
+#[cfg(feature = "hocon")]
+pub(super) use mailbox::take_over_mailbox;
 
 /// The place of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +31,7 @@ const BREAKER: &str = "circuit-breaker";
 const ALL_OPENED: &str = "every store of the config is opened at the start";
 
 /// The keys without meaning, and what there is instead.
-const MEANINGLESS: [(Place, &str, &str); 22] = [
-    (
-        Place::Persistence,
-        "internal-stash-overflow-strategy",
-        "'internal-stash.overflow' chooses what happens when a stash is full",
-    ),
+const MEANINGLESS: [(Place, &str, &str); 20] = [
     (Place::Persistence, "dispatchers", THREADS),
     (
         Place::Persistence,
@@ -60,11 +62,6 @@ const MEANINGLESS: [(Place, &str, &str); 22] = [
         Place::Persistence,
         "fsm",
         "an actor's 'retention' says when it takes snapshots",
-    ),
-    (
-        Place::Persistence,
-        "typed",
-        "'internal-stash' sets the number of messages that wait",
     ),
     (
         Place::Persistence,
@@ -126,6 +123,17 @@ pub(super) fn take_meaningless(place: Place, section: &mut Section, warnings: &m
     }
 }
 
+/// Takes over what the section `persistence` says in Akka's words, and returns what cannot be taken over.
+pub(super) fn take_over_persistence(
+    persistence: &mut Section,
+    warnings: &mut Vec<String>,
+) -> Vec<ConfigError> {
+    take_meaningless(Place::Persistence, persistence, warnings);
+    let mut refused = stash::take_over(persistence, warnings);
+    refused.extend(r2dbc::take_over(persistence, warnings));
+    refused
+}
+
 /// Takes over what the section of a plugin id says in Akka's words, and returns what cannot be taken over.
 pub(super) fn take_over(
     plugin_id: &str,
@@ -170,5 +178,66 @@ fn take(section: &mut Section, key: &str, instead: &str, warnings: &mut Vec<Stri
             "{}: '{path}' has no meaning here and is ignored; {instead}",
             item.origin
         ));
+    }
+}
+
+fn take_all(section: &mut Section, instead: &str, warnings: &mut Vec<String>) {
+    let keys: Vec<_> = section.iter().map(|(key, _)| key.to_owned()).collect();
+    for key in keys {
+        take(section, &key, instead, warnings);
+    }
+}
+
+/// Gives a key the name that it has here, unless a key of that name is there.
+fn rename(section: &mut Section, key: &str, name: &str, warnings: &mut Vec<String>) {
+    if section.get(name).is_none()
+        && let Some(item) = section.remove(key)
+    {
+        put(section, key, name, item, warnings);
+    }
+}
+
+/// Inserts what was written as `key` under the name that it has here.
+fn put(section: &mut Section, key: &str, name: &str, item: Item, warnings: &mut Vec<String>) {
+    warnings.push(format!(
+        "{}: '{}' is read as '{name}'; write that instead",
+        item.origin,
+        section.path_of(key)
+    ));
+    section.insert(name, item);
+}
+
+/// Removes a section within a section; a key of that name that is no section stays.
+fn take_section(section: &mut Section, key: &str) -> Option<Section> {
+    let item = section.remove(key)?;
+    match item.value {
+        Value::Section(inner) => Some(inner),
+        _ => {
+            section.insert(key, item);
+            None
+        }
+    }
+}
+
+/// Inserts a section within a section.
+fn put_section(section: &mut Section, key: &str, inner: Section) {
+    let origin = inner.origin().clone();
+    let value = Value::Section(inner);
+    section.insert(key, Item { value, origin });
+}
+
+/// Warns that a key is ignored, because one that means the same is there.
+fn warn_of_twin(origin: &Origin, path: &str, twin: &str, warnings: &mut Vec<String>) {
+    warnings.push(format!(
+        "{origin}: '{path}' is ignored; '{twin}' is there too"
+    ));
+}
+
+/// A mistake in the value of a key; the message continues its name.
+fn mistake(path: String, origin: Origin, message: &str) -> ConfigError {
+    ConfigError {
+        message: format!("'{path}' {message}"),
+        origin,
+        path,
     }
 }

@@ -11,6 +11,7 @@ use actix_persistence_storage_api::{ConfigError, Item, Origin, Section, Untyped,
 use hocon::{HoconError, HoconValue, ParseOptions, ScalarType};
 
 use super::ConfigLoadError;
+use super::akka::take_over_mailbox;
 use super::document::Document;
 
 /// The sections that are read: ours, and those of Akka, Akka.NET and Pekko.
@@ -19,6 +20,12 @@ const ROOTS: [&[&str]; 3] = [
     &["akka", "persistence"],
     &["pekko", "persistence"],
 ];
+
+/// The libraries whose names the keys of an application begin with.
+const LIBRARIES: [&str; 2] = ["akka", "pekko"];
+
+/// The key of mailboxes that bounds the stash of an actor.
+const STASH_CAPACITY: &str = "actor.default-mailbox.stash-capacity";
 
 /// The parser calls itself for nested values and for chains of substitutions, and cannot know when its stack is used
 /// up: this is many times what is needed within [`bounds`].
@@ -157,7 +164,10 @@ impl Builder {
         match there.as_slice() {
             [(_, persistence)] => {
                 let value = self.value("persistence".to_owned(), persistence, 0);
-                if let Some(item) = value {
+                if let Some(mut item) = value {
+                    if let Value::Section(persistence) = &mut item.value {
+                        self.read_mailbox(config, persistence);
+                    }
                     self.document.root.insert("persistence", item);
                 }
             }
@@ -173,15 +183,31 @@ impl Builder {
         self.warn_of_others(config);
     }
 
+    /// Reads the one key outside of the section that has a meaning here.
+    fn read_mailbox(&mut self, config: &hocon::Config, persistence: &mut Section) {
+        for library in LIBRARIES {
+            let path = format!("{library}.{STASH_CAPACITY}");
+            let found = config.get(&path);
+            let item = found.and_then(|value| self.value(path.clone(), value, 0));
+            if let Some(item) = item {
+                let warnings = &mut self.document.warnings;
+                let refused = take_over_mailbox(&path, item, persistence, warnings);
+                self.document.mistakes.extend(refused);
+            }
+        }
+    }
+
     /// An application's file is about much else; but a name that is spelt wrong should be seen.
     fn warn_of_others(&mut self, config: &hocon::Config) {
         let mut others = Vec::new();
         for key in config.keys() {
             match (key, config.get(key)) {
                 ("persistence", _) => {}
-                ("akka" | "pekko", Some(HoconValue::Object(inner))) => {
-                    let keys = inner.keys().filter(|inner| *inner != "persistence");
-                    others.extend(keys.map(|inner| format!("'{key}.{inner}'")));
+                (_, Some(HoconValue::Object(inner))) if LIBRARIES.contains(&key) => {
+                    let keys = inner.iter().filter(|(inner, value)| {
+                        *inner != "persistence" && !(*inner == "actor" && is_stash_capacity(value))
+                    });
+                    others.extend(keys.map(|(inner, _)| format!("'{key}.{inner}'")));
                 }
                 _ => others.push(format!("'{key}'")),
             }
@@ -238,6 +264,16 @@ impl Builder {
             message: format!("'{path}' {message}"),
         });
     }
+}
+
+/// Returns whether the section `actor` has the capacity of the stash and nothing else.
+fn is_stash_capacity(actor: &HoconValue) -> bool {
+    let only = |value: &HoconValue, name: &str| match value {
+        HoconValue::Object(fields) if fields.len() == 1 => fields.get(name).cloned(),
+        _ => None,
+    };
+    let mailbox = only(actor, "default-mailbox");
+    mailbox.is_some_and(|mailbox| only(&mailbox, "stash-capacity").is_some())
 }
 
 /// Returns the start of a message of the parser, without what it quotes of the file: there may be a password in it.

@@ -50,7 +50,8 @@ impl Config {
         let mut root = self.root.reader();
         let mut persistence = root.section("persistence").unwrap_or(&nothing).clone();
         mistakes.add(root.finish());
-        take_meaningless(Place::Persistence, &mut persistence, &mut warnings);
+        let refused = akka::take_over_persistence(&mut persistence, &mut warnings);
+        mistakes.add(ConfigErrors::check(refused));
 
         let mut reader = persistence.reader();
         let all = read_for_all_stores(&persistence, &mut reader, code);

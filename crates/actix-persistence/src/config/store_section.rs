@@ -257,6 +257,9 @@ const SERIALIZER: &str = "serializer";
 /// The keys that stores of all kinds have.
 const COMMON: [&str; 4] = [KIND, SERIALIZER, compression::KEY, compression::MIN_BYTES];
 
+/// The key with the number of requests that a store of any kind holds while it initialises.
+const MAX_HELD_REQUESTS: &str = "max-held-requests";
+
 /// Kinds of plugin that are there if a feature of the same name is.
 const FEATURES: [&str; 3] = ["sqlite", "postgres", "mysql"];
 

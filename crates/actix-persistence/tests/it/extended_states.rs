@@ -1,7 +1,6 @@
 //! Extensions that the config binds to entity types work.
 
 use std::path::Path;
-use std::sync::mpsc;
 
 use actix_persistence::prelude::*;
 use actix_persistence::storage_api::{
@@ -104,16 +103,49 @@ async fn columns_and_change_handlers_of_the_config_are_called_with_each_change()
     let found = states.sql().unwrap().find(query).await.unwrap();
     assert_eq!(found.len(), 2);
 
-    let (sender, count) = mpsc::channel();
-    let work = SessionWork::new(move |session| {
+    let count = persistence.transact(Some("notes"), count()).await;
+    assert_eq!(count.unwrap(), 4);
+}
+
+/// Returns the number of changes that the handler has counted.
+fn count() -> SessionWork<i64> {
+    SessionWork::new(|session| {
         Box::pin(async move {
             let row = session.select_one("SELECT n FROM counts", []).await?;
-            sender.send(row.map(|row| row.get::<i64>("n")))?;
-            Ok(())
+            Ok(row.ok_or("no row")?.get("n")?)
+        })
+    })
+}
+
+#[actix::test]
+async fn a_transaction_returns_a_value_only_if_it_is_committed() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("notes.db");
+    make_tables(&file).await;
+    let persistence = open(&file).await.unwrap();
+    let work = SessionWork::new(|session| {
+        Box::pin(async move {
+            session.execute("UPDATE counts SET n = 7", []).await?;
+            // The transaction cannot be committed after this, whatever the code makes of it.
+            let _ = session.execute("SELECT x FROM nowhere", []).await;
+            Ok("seven".to_owned())
         })
     });
-    persistence.transact(Some("notes"), work).await.unwrap();
-    assert_eq!(count.recv().unwrap(), Some(Ok(4)));
+    let refused = persistence.transact(None, work).await;
+    assert!(
+        matches!(refused, Err(TransactError::Storage(_))),
+        "{refused:?}"
+    );
+    assert_eq!(persistence.transact(None, count()).await.unwrap(), 0);
+
+    let work = SessionWork::new(|session| {
+        Box::pin(async move {
+            session.execute("UPDATE counts SET n = 8", []).await?;
+            Ok("eight".to_owned())
+        })
+    });
+    assert_eq!(persistence.transact(None, work).await.unwrap(), "eight");
+    assert_eq!(persistence.transact(None, count()).await.unwrap(), 8);
 }
 
 /// Takes no text that ends with an x.

@@ -53,12 +53,20 @@ pub async fn a_lost_column_of_any_table_is_named_at_the_start(tables: &dyn Table
     initialize().await.expect("nothing is missing any more");
 }
 
-/// A column of the application that never has a value.
-struct Empty(&'static str);
+/// A column of the application that never has a value, and its type, if it names one.
+struct Empty(&'static str, Option<&'static str>);
 
 impl AdditionalColumn for Empty {
     fn column_name(&self) -> &str {
         self.0
+    }
+
+    fn sql_type(&self, database: &str) -> Option<&str> {
+        assert!(
+            ["sqlite", "postgres", "mysql"].contains(&database),
+            "{database}"
+        );
+        self.1
     }
 
     fn bind(&self, _change: &StateChange<'_>) -> Result<ColumnValue, ExtensionError> {
@@ -75,7 +83,10 @@ pub async fn columns_that_the_first_start_misses_come_with_what_adds_them(tables
     let mut extensions = StateExtensions::default();
     let of_type = extensions.entity_type(ENTITY_TYPE);
     of_type.table = Some("test_state".to_owned());
-    of_type.columns = vec![Arc::new(Empty("title")), Arc::new(Empty("order"))];
+    of_type.columns = vec![
+        Arc::new(Empty("title", None)),
+        Arc::new(Empty("order", None)),
+    ];
     let message = mismatch(tables.initialize_all(&extensions).await);
     let parts: Vec<_> = message.split(" <type>;").collect();
     let [first, second, _] = parts.as_slice() else {
@@ -91,17 +102,101 @@ pub async fn columns_that_the_first_start_misses_come_with_what_adds_them(tables
     assert_eq!(tables.number(filled).await, 1);
 }
 
+/// A column that has a type is added to a table that holds states already, by whichever of several stores comes first.
+///
+/// # Panics
+/// If it is not, or not once.
+pub async fn a_column_with_a_type_is_added_by_one_of_several_stores(tables: &dyn Tables) {
+    let states = tables.open().await;
+    store(&*states, state("old", 1)).await;
+    let extensions = with_columns(&[("title", "TEXT"), ("order", "INTEGER DEFAULT 7")]);
+    let stores: Vec<_> = (0..4)
+        .map(|_| {
+            let made = tables.plugin().state_store(&tables.section(), &extensions);
+            made.expect("the section is that of a state store")
+        })
+        .collect();
+    let initialized = futures_util::future::join_all(stores.iter().map(|store| store.initialize()));
+    for outcome in initialized.await {
+        outcome.expect("the columns are there");
+    }
+    store(&*stores[0], state("new", 1)).await;
+    // The state that was there has the default, the other what the column says.
+    let quoted = tables.quoted("order");
+    let filled = format!("SELECT COUNT(*) FROM durable_state WHERE title IS NULL AND {quoted} = 7");
+    assert_eq!(tables.number(&filled).await, 1);
+    // A later start finds them.
+    tables
+        .initialize_all(&extensions)
+        .await
+        .expect("nothing is missing");
+    for store in stores {
+        store.close().await;
+    }
+}
+
+/// Without `auto-initialize` a store makes no column, and prints the statement that does, with the type.
+///
+/// # Panics
+/// If that is not so.
+pub async fn a_column_with_a_type_is_not_added_without_being_asked_to(tables: &dyn Tables) {
+    let states = tables.open().await;
+    store(&*states, state("a", 1)).await;
+    let section = tables.section().with("auto-initialize", false);
+    let extensions = with_columns(&[("title", "TEXT")]);
+    let made = tables.plugin().state_store(&section, &extensions);
+    let without = made.expect("the section is that of a state store");
+    let message = mismatch(without.initialize().await);
+    assert!(
+        message.contains("'auto-initialize = true'") && message.contains("'title'"),
+        "{message}"
+    );
+    let begin = message.find("ALTER TABLE").expect("a statement");
+    let (statement, _) = message[begin..].split_once(';').expect("the end of it");
+    assert!(statement.ends_with(" TEXT"), "{statement}");
+    tables.run(statement).await;
+    without.initialize().await.expect("the column is there");
+    without.close().await;
+}
+
+/// The type of a column ends neither its statement nor the column.
+///
+/// # Panics
+/// If one that would is no mistake.
+pub async fn a_type_of_a_column_that_is_no_type_is_a_mistake(tables: &dyn Tables) {
+    let extensions = with_columns(&[("title", "TEXT; DROP TABLE durable_state")]);
+    let made = tables.plugin().state_store(&tables.section(), &extensions);
+    let errors = made.err().expect("it is a mistake").to_string();
+    for part in [
+        "additional-columns",
+        "have a column 'title', whose type must have no characters but",
+    ] {
+        assert!(errors.contains(part), "{errors}");
+    }
+}
+
+fn with_columns(columns: &[(&'static str, &'static str)]) -> StateExtensions {
+    let mut extensions = StateExtensions::default();
+    let of_type = extensions.entity_type(ENTITY_TYPE);
+    for &(name, sql_type) in columns {
+        of_type.columns.push(Arc::new(Empty(name, Some(sql_type))));
+    }
+    extensions
+}
+
 /// The statements that a person runs instead of `auto-initialize` make what a store needs.
 ///
 /// # Panics
 /// If they do not.
 pub async fn the_printed_statements_make_the_tables_that_a_store_expects(tables: &dyn Tables) {
     let section = tables.section().with("auto-initialize", false);
-    let none = StateExtensions::default();
-    let script = tables.plugin().state_store_schema(&section, &none, None);
+    let extensions = with_columns(&[("title", "TEXT")]);
+    let script = tables
+        .plugin()
+        .state_store_schema(&section, &extensions, None);
     let script = script.expect("the section has no mistake");
     tables.run(&script.expect("there are tables to make")).await;
-    let states = tables.state_store_with(section, &none).await;
+    let states = tables.state_store_with(section, &extensions).await;
     store(&*states, state("a", 1)).await;
 }
 

@@ -8,6 +8,8 @@ use actix_persistence_storage_api::{
     AdditionalColumn, ColumnValue, SqlValue, StateChange, StorageErrorKind,
 };
 
+use crate::column_type::ColumnType;
+use crate::schema::{MoreColumn, has_column};
 use crate::session::text_of;
 use crate::{Dialect, InvalidOption, SqlError, SqlNames, StateStatements, TableName};
 
@@ -29,8 +31,13 @@ pub(super) struct Columns<D: Dialect> {
 
 struct Column {
     name: TableName,
+    /// The type with which the store may make it.
+    sql_type: Option<ColumnType>,
     code: Arc<dyn AdditionalColumn>,
 }
+
+/// Stands for a type that is not known, for a person to replace.
+const NO_TYPE: &str = "<type>";
 
 /// The use of a column in a statement.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -80,8 +87,16 @@ impl<D: Dialect> Columns<D> {
                 let message = format!("have two columns '{}'", name.as_str());
                 return Err(InvalidOption::new("additional-columns", message));
             }
-            let code = Arc::clone(code);
-            named.push(Column { name, code });
+            let sql_type = code.sql_type(D::NAME).map(ColumnType::parse).transpose();
+            let sql_type = sql_type.map_err(|message| {
+                let message = format!("have a column '{text}', whose type {message}");
+                InvalidOption::new("additional-columns", message)
+            })?;
+            named.push(Column {
+                name,
+                sql_type,
+                code: Arc::clone(code),
+            });
         }
         Ok(Self {
             columns: named,
@@ -115,11 +130,9 @@ impl<D: Dialect> Columns<D> {
                     .then(|| type_name.as_str().into())
             })
         };
-        let missing = self
-            .columns
-            .iter()
-            .filter(|column| type_of(column).is_none());
-        let missing: Vec<_> = missing.map(|column| &column.name).collect();
+        let missing = self.columns.iter();
+        let missing = missing.filter(|column| type_of(column).is_none());
+        let missing: Vec<_> = missing.collect();
         if !missing.is_empty() {
             return Err(self.missing(table, &missing));
         }
@@ -129,24 +142,48 @@ impl<D: Dialect> Columns<D> {
         Ok(())
     }
 
-    /// Says what adds the columns: at the first start of an application the table was made a moment ago.
-    fn missing(&self, table: &TableName, missing: &[&TableName]) -> SqlError {
-        let named: Vec<_> = missing
-            .iter()
-            .map(|name| format!("'{}'", name.as_str()))
-            .collect();
-        let full_name = self.names.fill("{state_table}");
-        let statements = missing.iter().map(|name| {
-            let name = self.names.quoted(name);
-            format!(
-                "ALTER TABLE {} ADD COLUMN {name} <type>;",
-                full_name.as_str()
-            )
+    /// Returns the columns that are not among those found, and that the store may make.
+    pub(super) fn to_be_made(&self, found: &[(String, String)]) -> Vec<MoreColumn> {
+        let columns = self.columns.iter();
+        let made = columns
+            .filter(|column| column.sql_type.is_some() && !has_column(found, column.name.as_str()));
+        let made = made.map(|column| MoreColumn {
+            name: column.name.clone(),
+            add: self.names.fill(&self.adds(column)),
         });
-        let statements: Vec<_> = statements.collect();
+        made.collect()
+    }
+
+    /// Returns the statement that adds a column, without the name of the table.
+    fn adds(&self, column: &Column) -> String {
+        let name = self.names.quoted(&column.name);
+        let sql_type = column.sql_type.as_ref().map_or(NO_TYPE, ColumnType::as_str);
+        format!("ALTER TABLE {{state_table}} ADD COLUMN {name} {sql_type}")
+    }
+
+    /// Says what adds the columns: at the first start of an application the table was made a moment ago.
+    fn missing(&self, table: &TableName, missing: &[&Column]) -> SqlError {
+        let named = missing.iter();
+        let named: Vec<_> = named
+            .map(|column| format!("'{}'", column.name.as_str()))
+            .collect();
+        let statements = missing.iter();
+        let statements: Vec<_> = statements
+            .map(|column| format!("{};", self.names.fill(&self.adds(column)).as_str()))
+            .collect();
+        let (why, hint) = if missing.iter().all(|column| column.sql_type.is_some()) {
+            (
+                "which the store makes only with 'auto-initialize = true'",
+                "",
+            )
+        } else {
+            (
+                "which the store cannot make because it does not know the type",
+                " with the type of the values in the place of <type>",
+            )
+        };
         SqlError::mismatch(format!(
-            "the table '{}' has no column {}, which the store cannot make because it does not know the type; run {} with the type of \
-             the values in the place of <type>, and start again, or take it out of the additional columns",
+            "the table '{}' has no column {}, {why}; run {}{hint}, and start again, or take it out of the additional columns",
             table.as_str(),
             named.join(", "),
             statements.join(" "),

@@ -8,6 +8,7 @@ use actix_persistence_storage_api::{
     ChangeHandler, EntityExtensions, PersistenceId, StateExtensions,
 };
 
+use crate::schema::MoreColumn;
 use crate::{Dialect, InvalidOption, Settings, StateStatements, TableName};
 
 use super::columns::{Columns, plain_statements};
@@ -110,6 +111,17 @@ impl<D: Dialect> Entities<D> {
         self.by_type
             .values()
             .filter(|entity| !entity.columns.is_empty())
+    }
+
+    /// Returns the columns of a new table that the store may make, each once, by name.
+    pub(super) fn columns_to_be_made(&self, table: &StateTable<D>) -> Vec<MoreColumn> {
+        let entities = self.with_columns();
+        let of_table = entities.filter(|entity| entity.table.name == table.name);
+        let columns = of_table.flat_map(|entity| entity.columns.to_be_made(&[]));
+        let by_name: BTreeMap<_, _> = columns
+            .map(|column| (column.name.as_str().to_ascii_lowercase(), column))
+            .collect();
+        by_name.into_values().collect()
     }
 }
 

@@ -13,6 +13,30 @@ use super::state_table::StateTable;
 use crate::{Dialect, SqlError};
 
 impl<D: Dialect> SqlStateStore<D> {
+    /// Makes the columns of the application that are missing and have a type.
+    ///
+    /// Several processes may do this at once: under the lock of migrations each looks before it makes one.
+    pub(super) async fn make_columns(&self) -> Result<(), StorageError> {
+        for entity in self.entities.with_columns() {
+            let looked_at = Arc::clone(entity);
+            let missing = self
+                .connections
+                .read(Operation::Initialize, move |connection| {
+                    Box::pin(async move {
+                        let table = &looked_at.table;
+                        let found = table.schema.columns_of(connection, &table.name).await?;
+                        Ok(looked_at.columns.to_be_made(&found))
+                    })
+                })
+                .await?;
+            if !missing.is_empty() {
+                let schema = Arc::new(entity.table.schema_with(missing));
+                self.connections.initialize(schema, true).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Looks for the columns of the application.
     pub(super) async fn check_columns(&self) -> Result<(), StorageError> {
         for entity in self.entities.with_columns() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::schema::StoreSchema;
+use crate::schema::{MoreColumn, StoreSchema};
 use crate::{Dialect, InvalidOption, SqlNames, StateStatements, TableName};
 
 use super::columns::plain_statements;
@@ -39,6 +39,11 @@ impl<D: Dialect> StateTable<D> {
             conditions: Conditions::default(),
             names,
         })
+    }
+
+    /// Returns the schema of the table with these columns of the application.
+    pub(super) fn schema_with(&self, columns: Vec<MoreColumn>) -> StoreSchema<D> {
+        StoreSchema::state_table(self.names.clone(), &self.name).with_columns(columns)
     }
 }
 

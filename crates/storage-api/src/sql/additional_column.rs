@@ -5,12 +5,26 @@ use crate::{ExtensionError, SqlValue, StateChange};
 /// A column that the application adds to the table of states, to find states by it; like `AdditionalColumn` of Akka's
 /// R2DBC plugin.
 ///
-/// The application makes the column in the database. It must allow NULL or have a default, if this ever returns
-/// [`ColumnValue::Keep`] for a state that is not there yet.
+/// The application makes the column in the database, or names its type in [`sql_type`](Self::sql_type), so that a store that
+/// makes its tables makes it, too. It must allow NULL or have a default, if this ever returns [`ColumnValue::Keep`] for a
+/// state that is not there yet.
 /// One value of this type serves all entities of its entity type at the same time.
 pub trait AdditionalColumn: Send + Sync {
     /// Returns the name of the column, an identifier.
     fn column_name(&self) -> &str;
+
+    /// Returns the type of the column in a database, which has the name that [`Session::database`](crate::Session::database)
+    /// returns; `None`, which is the default, if the application makes the column itself.
+    ///
+    /// A store that makes its tables, as `auto-initialize` says, adds the column with this type to a table that lacks it.
+    /// Nothing changes the type of a column that is there. The text is what follows the name in `ADD COLUMN`, as
+    /// `VARCHAR(50)` or `INTEGER NOT NULL DEFAULT 0`: letters, digits, `_`, spaces and parentheses, and commas within these.
+    /// States that are there already get NULL or the default. The tables on SQLite are strict, so that a type is `INTEGER`,
+    /// `REAL`, `TEXT`, `BLOB` or `ANY` there.
+    fn sql_type(&self, database: &str) -> Option<&str> {
+        let _ = database;
+        None
+    }
 
     /// Returns the value that stands beside the state after this change.
     ///
@@ -21,7 +35,8 @@ pub trait AdditionalColumn: Send + Sync {
     ///   outlives its state. (Akka does not.)
     /// - **D-COLUMN-3**: If the method fails, the store refuses the change as
     ///   [`Extension`](crate::StorageErrorKind::Extension), and stores nothing.
-    /// - **D-COLUMN-4**: A store whose table lacks the column fails to initialise, and the error names the column.
+    /// - **D-COLUMN-4**: A store whose table lacks the column, and that has no type to make it with, fails to initialise, and
+    ///   the error names the column.
     ///
     /// # Errors
     /// After any error the change is not stored, and the actor gets the error.

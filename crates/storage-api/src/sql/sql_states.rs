@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 
 use crate::{
-    ExtensionError, PersistenceId, Revision, Session, Sql, SqlValue, StateRecord, StorageError,
+    ExtensionError, Operation, PersistenceId, Revision, Session, Sql, SqlValue, StateRecord,
+    StorageError, StorageErrorKind,
 };
 
 /// The access by SQL to the states of a store and the columns beside them; a [`StateStore`](crate::StateStore) returns
@@ -34,7 +35,8 @@ pub trait SqlStates: Send + Sync {
     /// Has no effect that could be lost.
     async fn find(&self, query: FindStates) -> Result<Vec<FoundState>, StorageError>;
 
-    /// Runs code in a transaction of its own, which is committed if that succeeds.
+    /// Runs code in a transaction of its own, which is committed if that succeeds; `transact_returning` of
+    /// `dyn SqlStates` returns a value of the code as well.
     ///
     /// # Contract
     /// - **D-TRANSACT-1**: What the code did is stored if the code succeeds, and not at all otherwise. The one exception is a
@@ -53,7 +55,42 @@ pub trait SqlStates: Send + Sync {
     async fn transact(&self, work: SessionWork) -> Result<(), StorageError>;
 }
 
-/// A piece of code that runs once in a transaction.
+impl dyn SqlStates + '_ {
+    /// Runs code in a transaction of its own, and returns what the code returned, once that is committed.
+    ///
+    /// # Errors
+    /// As [`transact`](SqlStates::transact). What the code returned is dropped then.
+    ///
+    /// # Cancel safety
+    /// The work goes on to its end even if the future is dropped.
+    pub async fn transact_returning<T: Send + 'static>(
+        &self,
+        work: SessionWork<T>,
+    ) -> Result<T, StorageError> {
+        let value = Arc::new(Mutex::new(None));
+        let kept = Arc::clone(&value);
+        let work = SessionWork::new(move |session| {
+            let running = work.run(session);
+            Box::pin(async move {
+                let value = running.await?;
+                *lock(&kept) = Some(value);
+                Ok(())
+            })
+        });
+        self.transact(work).await?;
+        let value = lock(&value).take();
+        value.ok_or_else(|| {
+            StorageError::new(StorageErrorKind::Backend, Operation::Transact)
+                .with_message("the store reports a success without having run the code")
+        })
+    }
+}
+
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A piece of code that runs once in a transaction, and returns a value of the type `T`.
 ///
 /// ```
 /// use actix_persistence_storage_api::SessionWork;
@@ -67,32 +104,33 @@ pub trait SqlStates: Send + Sync {
 /// });
 /// # drop(work);
 /// ```
-pub struct SessionWork(Box<Run>);
+pub struct SessionWork<T = ()>(Box<Run<T>>);
 
-type Run = dyn for<'s> FnOnce(&'s mut dyn Session) -> SessionFuture<'s> + Send;
+type Run<T> = dyn for<'s> FnOnce(&'s mut dyn Session) -> SessionFuture<'s, T> + Send;
 
-impl SessionWork {
+impl<T> SessionWork<T> {
     /// Makes it from code. A closure that is written in the call gets the types it needs.
     pub fn new(
-        work: impl for<'s> FnOnce(&'s mut dyn Session) -> SessionFuture<'s> + Send + 'static,
+        work: impl for<'s> FnOnce(&'s mut dyn Session) -> SessionFuture<'s, T> + Send + 'static,
     ) -> Self {
         Self(Box::new(work))
     }
 
     /// Starts the code in a session. Stores call this.
-    pub fn run<'s>(self, session: &'s mut dyn Session) -> SessionFuture<'s> {
+    pub fn run<'s>(self, session: &'s mut dyn Session) -> SessionFuture<'s, T> {
         (self.0)(session)
     }
 }
 
-impl fmt::Debug for SessionWork {
+impl<T> fmt::Debug for SessionWork<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SessionWork").finish_non_exhaustive()
     }
 }
 
 /// The future of the code that runs in a session.
-pub type SessionFuture<'s> = Pin<Box<dyn Future<Output = Result<(), ExtensionError>> + Send + 's>>;
+pub type SessionFuture<'s, T = ()> =
+    Pin<Box<dyn Future<Output = Result<T, ExtensionError>> + Send + 's>>;
 
 /// A query for states by SQL.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use actix_persistence_storage_api::{ConfigError, Item, Section};
 
-use super::take;
+use super::{mistake, put, rename, take, warn_of_twin};
 
 const TIMESTAMPS: &str = "time stamps are those of the clock, in UTC";
 const ISOLATION: &str = "one transaction writes at a time";
@@ -37,23 +37,6 @@ pub(super) fn take_over(section: &mut Section, warnings: &mut Vec<String>) -> Ve
     keys.into_iter().filter_map(read).collect()
 }
 
-fn rename(section: &mut Section, key: &str, name: &str, warnings: &mut Vec<String>) {
-    if section.get(name).is_none()
-        && let Some(item) = section.remove(key)
-    {
-        put(section, key, name, item, warnings);
-    }
-}
-
-fn put(section: &mut Section, key: &str, name: &str, item: Item, warnings: &mut Vec<String>) {
-    warnings.push(format!(
-        "{}: '{}' is read as '{name}'; write that instead",
-        item.origin,
-        section.path_of(key)
-    ));
-    section.insert(name, item);
-}
-
 /// Reads a connection string of Akka. Its messages never quote the text: there may be a password in it.
 fn read_connection_string(
     section: &mut Section,
@@ -71,22 +54,15 @@ fn read_connection_string(
             None
         }
         _ if has_url => {
-            let origin = item.origin;
-            let path = section.path_of(key);
-            warnings.push(format!("{origin}: '{path}' is ignored; 'url' is there too"));
+            warn_of_twin(&item.origin, &section.path_of(key), "url", warnings);
             None
         }
-        _ => {
-            let path = section.path_of(key);
-            Some(ConfigError {
-                message: format!(
-                    "'{path}' cannot be read as the name of a file; write url = \"sqlite://bank.db\", \
-                     or kind = \"memory\" for a database in memory"
-                ),
-                origin: item.origin,
-                path,
-            })
-        }
+        _ => Some(mistake(
+            section.path_of(key),
+            item.origin,
+            "cannot be read as the name of a file; write url = \"sqlite://bank.db\", or kind = \"memory\" for a \
+             database in memory",
+        )),
     }
 }
 

@@ -3,6 +3,9 @@
 mod akka;
 mod errors;
 mod plugins;
+#[cfg(feature = "hocon")]
+mod r2dbc;
+mod stash_of_akka;
 mod state_stores;
 
 use std::time::Duration;
@@ -145,6 +148,7 @@ fn every_key_of_a_journal_reaches_its_settings() {
         kind = "memory"
         serializer = "json"
         initialize-timeout = "1s"
+        max-held-requests = 21
         write-timeout = "12s"
         recovery-event-timeout = "3s"
         recovery-permit-timeout = "4s"
@@ -167,6 +171,7 @@ fn every_key_of_a_journal_reaches_its_settings() {
     };
     let mut expected = JournalSettings::new("a");
     expected.initialize_timeout = Duration::from_secs(1);
+    expected.max_held_requests = 21;
     expected.write_timeout = Duration::from_secs(12);
     expected.recovery_event_timeout = Duration::from_secs(3);
     expected.recovery_permit_timeout = Duration::from_secs(4);
@@ -189,6 +194,7 @@ fn every_key_of_a_snapshot_store_reaches_its_settings() {
         kind = "memory"
         serializer = "json"
         initialize-timeout = "1s"
+        max-held-requests = 21
         load-timeout = "2s"
         save-timeout = "4s"
         max-concurrent-calls = 5
@@ -207,6 +213,7 @@ fn every_key_of_a_snapshot_store_reaches_its_settings() {
     };
     let mut expected = SnapshotSettings::new("a");
     expected.initialize_timeout = Duration::from_secs(1);
+    expected.max_held_requests = 21;
     expected.load_timeout = Duration::from_secs(2);
     expected.save_timeout = Duration::from_secs(4);
     expected.max_concurrent_calls = 5;

@@ -6,7 +6,7 @@ use actix_persistence_storage_api::SectionReader;
 use super::super::durations::shown_duration;
 use super::super::keys::{Key, default};
 use super::super::numbers::shown_number;
-use super::{ForAllStores, StoreSettings, circuit_breaker, replay_filter};
+use super::{ForAllStores, MAX_HELD_REQUESTS, StoreSettings, circuit_breaker, replay_filter};
 
 const WRITE_TIMEOUT: &str = "write-timeout";
 
@@ -18,6 +18,7 @@ impl StoreSettings for JournalSettings {
         Key::duration("initialize-timeout", |journal| {
             &mut journal.initialize_timeout
         }),
+        Key::count(MAX_HELD_REQUESTS, |journal| &mut journal.max_held_requests),
         Key::duration(WRITE_TIMEOUT, |journal| &mut journal.write_timeout),
         Key::duration("recovery-event-timeout", |journal| {
             &mut journal.recovery_event_timeout

@@ -3,7 +3,7 @@
 use actix_persistence_snapshot_actor::SnapshotSettings;
 
 use super::super::keys::Key;
-use super::{ForAllStores, StoreSettings, circuit_breaker};
+use super::{ForAllStores, MAX_HELD_REQUESTS, StoreSettings, circuit_breaker};
 
 impl StoreSettings for SnapshotSettings {
     const NAME: &'static str = "snapshot store";
@@ -11,6 +11,7 @@ impl StoreSettings for SnapshotSettings {
     const FALLBACK: &'static str = "snapshot-store-plugin-fallback";
     const KEYS: &'static [Key<Self>] = &[
         Key::duration("initialize-timeout", |store| &mut store.initialize_timeout),
+        Key::count(MAX_HELD_REQUESTS, |store| &mut store.max_held_requests),
         Key::duration("load-timeout", |store| &mut store.load_timeout),
         Key::duration("save-timeout", |store| &mut store.save_timeout),
         Key::count_to(

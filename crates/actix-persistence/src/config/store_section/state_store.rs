@@ -6,7 +6,8 @@ use actix_persistence_storage_api::StateExtensions;
 
 use super::super::keys::Key;
 use super::{
-    ForAllStores, StoreSettings, change_event_journal, circuit_breaker, query, state_extensions,
+    ForAllStores, MAX_HELD_REQUESTS, StoreSettings, change_event_journal, circuit_breaker, query,
+    state_extensions,
 };
 
 /// The settings of the actor in front of a state store, of its queries, and of what the store holds beside its states.
@@ -26,6 +27,9 @@ impl StoreSettings for StateStoreSettings {
     const KEYS: &'static [Key<Self>] = &[
         Key::duration("initialize-timeout", |store| {
             &mut store.actor.initialize_timeout
+        }),
+        Key::count(MAX_HELD_REQUESTS, |store| {
+            &mut store.actor.max_held_requests
         }),
         Key::duration("recovery-timeout", |store| {
             &mut store.actor.recovery_timeout

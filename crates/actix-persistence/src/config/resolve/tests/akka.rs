@@ -12,7 +12,7 @@ fn warnings(text: &str) -> Vec<String> {
 fn a_key_without_meaning_gets_one_warning_that_names_its_replacement() {
     let found = warnings(
         r#"[persistence]
-internal-stash-overflow-strategy = "akka.persistence.ThrowExceptionConfigurator"
+no-snapshot-store.class = "akka.persistence.snapshot.NoSnapshotStore"
 [persistence.dispatchers.default-plugin-dispatcher]
 type = "Dispatcher"
 [persistence.journal]
@@ -27,17 +27,17 @@ snapshot-after = "off"
 [persistence.at-least-once-delivery]
 redeliver-interval = "5s"
 [persistence.typed]
-stash-capacity = 4096
+log-stashing = true
 [persistence.snapshot-store-plugin-fallback]
 only-one-snapshot = false
 "#,
     );
     let expected = [
-        "app.toml:2: 'persistence.internal-stash-overflow-strategy' has no meaning here",
         "app.toml:3: 'persistence.dispatchers' has no meaning here",
+        "app.toml:2: 'persistence.no-snapshot-store' has no meaning here",
         "app.toml:14: 'persistence.at-least-once-delivery' has no meaning here",
         "app.toml:12: 'persistence.fsm' has no meaning here",
-        "app.toml:16: 'persistence.typed' has no meaning here",
+        "app.toml:17: 'persistence.typed.log-stashing' has no meaning here",
         "app.toml:6: 'persistence.journal.auto-start-journals' has no meaning here",
         "app.toml:8: 'persistence.journal.sqlite.class' has no meaning here",
         "app.toml:11: 'persistence.journal.sqlite.circuit-breaker.exception-allowlist' has no meaning",

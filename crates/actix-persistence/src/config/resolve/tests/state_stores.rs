@@ -102,6 +102,7 @@ fn every_key_of_a_state_store_reaches_its_settings() {
         kind = "memory"
         serializer = "json"
         initialize-timeout = "1s"
+        max-held-requests = 21
         recovery-timeout = "2s"
         write-timeout = "3s"
         recovery-permit-timeout = "4s"
@@ -124,6 +125,7 @@ fn every_key_of_a_state_store_reaches_its_settings() {
     };
     let mut expected = StateSettings::new("a");
     expected.initialize_timeout = Duration::from_secs(1);
+    expected.max_held_requests = 21;
     expected.recovery_timeout = Duration::from_secs(2);
     expected.write_timeout = Duration::from_secs(3);
     expected.recovery_permit_timeout = Duration::from_secs(4);
@@ -229,7 +231,7 @@ fn an_unknown_key_of_a_state_store_comes_with_the_known_ones() {
         found,
         "app.toml:2: unknown key 'persistence.state.memory.save-timeout'; known keys: additional-columns, \
          change-event-journal, change-handler, circuit-breaker, compression, compression-min-bytes, custom-table, initialize-timeout, kind, \
-         max-concurrent-calls, max-concurrent-recoveries, query, recovery-permit-timeout, recovery-timeout, serializer, \
+         max-concurrent-calls, max-concurrent-recoveries, max-held-requests, query, recovery-permit-timeout, recovery-timeout, serializer, \
          write-timeout"
     );
 }
