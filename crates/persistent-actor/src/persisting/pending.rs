@@ -197,8 +197,12 @@ impl<A: PersistentActor> PendingQueue<A> {
         tags: impl Fn(&A::Event) -> Vec<String>,
         check: impl Fn() -> Result<(), StorageError>,
     ) {
+        let end = self.left + self.invocations.len() as u64;
+        if self.untagged_from == end {
+            return;
+        }
         let from = self.index(self.untagged_from);
-        self.untagged_from = self.left + self.invocations.len() as u64;
+        self.untagged_from = end;
         for invocation in self.invocations.range_mut(from..) {
             if matches!(invocation.state, State::Unsent)
                 && let Err(error) = invocation.tag(&tags, &check)
@@ -256,9 +260,8 @@ impl<A: PersistentActor> PendingQueue<A> {
                 .zip(invocation.encoded.payloads())
                 .enumerate()
                 .map(|(index, (nr, payload))| {
-                    let record = EventRecord::new(nr, timestamp, writer, payload.clone());
-                    let mut record =
-                        record.with_tags(invocation.beside.tags(index).iter().cloned());
+                    let mut record = EventRecord::new(nr, timestamp, writer, payload.clone());
+                    record.tags = invocation.beside.tags(index).to_vec();
                     record.metadata = metadata.cloned();
                     record
                 })
