@@ -276,6 +276,7 @@ impl<A: PersistentActor> PersistentContext<A> {
 
     /// Asks the actor for the tags of the events that it has persisted since the last time: to be called in the turn
     /// that has, before another event is applied.
+    #[inline]
     pub(crate) fn tag_events(&mut self, actor: &A) {
         let (stores, id) = (&self.environment.stores, &self.persistence_id);
         self.pending

@@ -173,7 +173,7 @@ impl Metadata {
 
     /// Returns whether there is no data.
     pub fn is_empty(&self) -> bool {
-        self.0.is_none() || (self.foreign().is_none() && *self.fields() == EMPTY)
+        self.is_nothing() || (self.foreign().is_none() && *self.fields() == EMPTY)
     }
 
     /// Returns what another tool stored in the place of metadata, or what is damaged: it has no fields here, and a
@@ -223,6 +223,11 @@ impl Metadata {
     /// As the future itself.
     pub fn scope<F: Future>(&self, make: impl FnOnce() -> F) -> Scoped<F> {
         Scoped::new(Carried::current().changed_to(self.clone()), make)
+    }
+
+    /// Returns whether nothing was ever set; true for less than [`is_empty`](Self::is_empty), and at once.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.0.is_none()
     }
 
     /// Makes the metadata of what a journal returned.

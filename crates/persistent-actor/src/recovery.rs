@@ -40,6 +40,8 @@ pub struct Recovery {
     ///
     /// Then an older snapshot is taken, or every event is replayed. The recovery still fails if some of the events
     /// that are needed instead were deleted.
+    ///
+    /// A snapshot whose key was destroyed, and whose type has no `shredded` value, is passed over even if this is false.
     pub snapshot_is_optional: Option<bool>,
     /// Replays the last event only, and no snapshot.
     pub only_last_event: bool,

@@ -17,6 +17,7 @@ mod manifest;
 mod message_pack_scan;
 mod outgoing;
 mod place;
+mod safe_reason;
 mod serde_format;
 mod serializers;
 #[cfg(feature = "encryption")]

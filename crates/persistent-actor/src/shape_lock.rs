@@ -76,7 +76,7 @@ impl ShapeLock {
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
-            serializers: Serializers::default(),
+            serializers: Serializers::default().quoting_values(),
             serializer: Serializer::default(),
             writes: std::env::var_os(VARIABLE).is_some_and(|value| value == "write"),
             readers: BTreeMap::new(),
@@ -88,7 +88,7 @@ impl ShapeLock {
     /// Knows these serializers, for types that are stored in a format of the application; call it before samples are
     /// given.
     pub fn with_serializers(mut self, serializers: Serializers) -> Self {
-        self.serializers = serializers;
+        self.serializers = serializers.quoting_values();
         self
     }
 

@@ -518,12 +518,12 @@ impl<A: PersistentActor> Incarnation<A> {
     }
 
     /// A turn that belongs to a command, and carries its metadata on: what it persists does too.
-    fn caused_turn(
+    fn caused_turn<R>(
         &mut self,
         cause: &CauseRef,
         carried: Carried,
-        code: impl FnOnce(&mut A, &mut PersistentContext<A>),
-    ) -> Result<(), Failure> {
+        code: impl FnOnce(&mut A, &mut PersistentContext<A>) -> R,
+    ) -> Result<R, Failure> {
         self.ctx.cause = Some(CauseRef::clone(cause));
         self.turn_in(carried, code)
     }

@@ -1,6 +1,6 @@
 //! The metadata under which code runs: one scope in the other, each of one turn, one poll or one call.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
 use actix_persistence_storage_api::{PersistenceId, SequenceNr};
@@ -19,6 +19,8 @@ pub(crate) struct Carried {
 
 thread_local! {
     static CURRENT: RefCell<Carried> = const { RefCell::new(Carried::NOTHING) };
+    /// True if there is any: most programs have none, and every turn asks.
+    static ANY: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Ends the scope that was entered when it is dropped.
@@ -37,7 +39,11 @@ impl Carried {
     };
 
     /// Returns that of the scope in which the caller runs.
+    #[inline]
     pub(crate) fn current() -> Self {
+        if !ANY.get() {
+            return Self::NOTHING;
+        }
         // A thread that ends has none.
         let current = CURRENT.try_with(|current| current.borrow().clone());
         current.unwrap_or(Self::NOTHING)
@@ -69,7 +75,7 @@ impl Carried {
 
     /// Returns that of the handlers of an event that was stored.
     pub(crate) fn after(&self, id: &PersistenceId, sequence_nr: SequenceNr) -> Self {
-        if self.keeps_causation || self.is_empty() {
+        if self.metadata.is_nothing() || self.keeps_causation {
             return self.clone();
         }
         Self {
@@ -79,6 +85,7 @@ impl Carried {
     }
 
     /// Begins a scope with it.
+    #[inline]
     pub(crate) fn enter(self) -> Scope {
         Scope {
             outer: replace(self),
@@ -112,12 +119,24 @@ impl Carried {
     }
 }
 
+/// Replaces that of the scope, and returns the one before; nothing by nothing costs a look.
+#[inline]
 fn replace(carried: Carried) -> Carried {
+    if carried.metadata.is_nothing() && !ANY.get() {
+        return carried;
+    }
+    exchange(carried)
+}
+
+#[cold]
+fn exchange(carried: Carried) -> Carried {
+    ANY.set(!carried.metadata.is_nothing());
     let outer = CURRENT.try_with(|current| current.replace(carried));
     outer.unwrap_or(Carried::NOTHING)
 }
 
 impl Drop for Scope {
+    #[inline]
     fn drop(&mut self) {
         replace(std::mem::replace(&mut self.outer, Carried::NOTHING));
     }

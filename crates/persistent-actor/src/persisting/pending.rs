@@ -198,8 +198,12 @@ impl<A: PersistentActor> PendingQueue<A> {
         tags: impl Fn(&A::Event) -> Vec<String>,
         check: impl Fn() -> Result<(), StorageError>,
     ) {
+        let end = self.left + self.invocations.len() as u64;
+        if self.untagged_from == end {
+            return;
+        }
         let from = self.index(self.untagged_from);
-        self.untagged_from = self.left + self.invocations.len() as u64;
+        self.untagged_from = end;
         for invocation in self.invocations.range_mut(from..) {
             if matches!(invocation.state, State::Unsent)
                 && let Err(error) = invocation.tag(&tags, &check)
@@ -259,9 +263,8 @@ impl<A: PersistentActor> PendingQueue<A> {
                 .enumerate()
                 .map(|(index, (nr, event))| {
                     let payload = event.at(Place::of_event(persistence_id, nr));
-                    let tags = invocation.beside.tags(index);
-                    let mut record = EventRecord::new(nr, timestamp, writer, payload)
-                        .with_tags(tags.iter().cloned());
+                    let mut record = EventRecord::new(nr, timestamp, writer, payload);
+                    record.tags = invocation.beside.tags(index).to_vec();
                     record.adapter_manifest = adapter_manifest.cloned().unwrap_or_default();
                     record.metadata = metadata.cloned();
                     record

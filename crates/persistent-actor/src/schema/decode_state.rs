@@ -9,11 +9,11 @@ use crate::{DecodeError, Serializers, State, schema};
 /// [columns](actix_persistence_storage_api::AdditionalColumn) and
 /// [change handlers](actix_persistence_storage_api::ChangeHandler).
 ///
-/// Knows the serializers of the library and the type's own; [`Serializers::decode_state`] knows those of the
-/// application too.
+/// Knows the serializers of the library and the type's own, and no keys; [`Serializers::decode_state`] knows those of the
+/// application too, and decrypts what is stored about a data subject if a key store was set.
 ///
 /// # Errors
-/// [`DecodeError`] if no step reads a payload of this name and version, or if it cannot be decoded.
+/// [`DecodeError`] if no step reads a payload of this name and version, if it is encrypted, or if it cannot be decoded.
 pub fn decode_state<S: State>(payload: &Payload) -> Result<S, DecodeError> {
     let nowhere = PersistenceId::of_unique("nowhere");
     Serializers::default().decode_state(&nowhere, 0, payload)

@@ -114,7 +114,8 @@ pub enum DecodeError {
     Serializer {
         /// The name of the serializer that failed; the number of one without a name.
         serializer: String,
-        /// The error of the serializer.
+        /// The reason: of a format of serde what can be told without the value, of a serializer of the type's own its
+        /// [error](crate::Stored::failed).
         source: Box<dyn Error + Send + Sync>,
     },
 }

@@ -25,7 +25,8 @@ pub enum EncodeError {
         serializer: String,
         /// The manifest with which it would have been stored.
         manifest: String,
-        /// The error of the serializer.
+        /// The reason: of a format of serde what can be told without the value, of a serializer of the type's own its
+        /// [error](crate::Encoder::write).
         source: Box<dyn Error + Send + Sync>,
     },
     /// The type, or the setting of its store, names a serializer that is not registered.

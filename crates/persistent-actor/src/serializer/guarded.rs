@@ -4,6 +4,11 @@ use std::fmt;
 
 use serde::ser::{self, Serialize, Serializer};
 
+/// The reason why a value is refused that is nested too deeply.
+pub(super) const TOO_DEEP: &str = "it is nested too deeply to be read again";
+/// The reason why a float is refused that the format cannot name.
+pub(super) const NOT_FINITE: &str = "it holds a float that is infinite or not a number";
+
 /// The values that a serializer can write and read again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
@@ -17,15 +22,13 @@ impl Rules {
     /// The rules within some more levels.
     fn within<E: ser::Error>(self, levels: usize) -> Result<Self, E> {
         let levels = self.levels.checked_sub(levels);
-        let levels = levels.ok_or_else(|| E::custom("it is nested too deeply to be read again"))?;
+        let levels = levels.ok_or_else(|| E::custom(TOO_DEEP))?;
         Ok(Self { levels, ..self })
     }
 
     fn check<E: ser::Error>(self, is_finite: bool) -> Result<(), E> {
         if self.finite && !is_finite {
-            return Err(E::custom(
-                "it holds a float that is infinite or not a number",
-            ));
+            return Err(E::custom(NOT_FINITE));
         }
         Ok(())
     }

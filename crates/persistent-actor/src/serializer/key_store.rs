@@ -12,9 +12,10 @@ use zeroize::Zeroizing;
 /// To destroy the keys of a subject is to erase its data in every store, replica and backup: nothing can decrypt it any
 /// more. So the keys belong into a place of their own, with backups that forget what was destroyed.
 ///
-/// Asked on the thread of an actor, by every event, snapshot and state with personal data that is stored or read: it must
-/// answer at once, from memory, and never wait for a network or a disk. Load the keys before actors start, and store a
-/// new key before it is given out: what is encrypted with a key that is lost cannot be read again.
+/// Asked on the thread of an actor, by every event, snapshot and state with personal data that is stored or read: other
+/// actors of the thread wait meanwhile. It may wait shortly for a local disk, such as to store a new key, and never for a
+/// network. Load the keys before actors start, and store a new key before it is given out: what is encrypted with a key
+/// that is lost cannot be read again.
 pub trait KeyStore: Send + Sync + 'static {
     /// Returns the key with which data of this subject is encrypted now; makes it if there is none.
     ///

@@ -74,7 +74,8 @@ pub trait SerdeFormat: Send + Sync + 'static {
     /// A value with more than 127 lists, maps and structs within each other fails by itself while it is written.
     ///
     /// # Errors
-    /// If the format has no form for the value, or none that it could read again: the value is rejected.
+    /// If the format has no form for the value, or none that it could read again: the value is rejected. The text of the
+    /// error is not passed on, as it may quote the value.
     fn encode(
         &self,
         value: &dyn erased_serde::Serialize,
@@ -87,13 +88,17 @@ pub trait SerdeFormat: Send + Sync + 'static {
     /// the bytes only claim to hold.
     ///
     /// # Errors
-    /// If the bytes are not one value of the format, or `read` fails.
+    /// If the bytes are not one value of the format, or `read` fails. The text of the error is not passed on, as it may
+    /// quote the value; of a `serde_json::Error` its kind and its line and column are.
     fn decode(
         &self,
         bytes: &[u8],
         read: &mut ReadValue<'_>,
     ) -> Result<(), Box<dyn Error + Send + Sync>>;
 }
+
+/// The reason why bytes are refused of which a format made nothing, without an error.
+pub(super) const NOTHING_READ: &str = "the format has read no value";
 
 /// The rules of every registered format.
 const RULES: Rules = Rules {
@@ -118,5 +123,5 @@ pub(super) fn decode<T: DeserializeOwned>(
         value = Some(erased_serde::deserialize(deserializer)?);
         Ok(())
     })?;
-    value.ok_or_else(|| "the format has read no value".into())
+    value.ok_or_else(|| NOTHING_READ.into())
 }

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use super::encryption::{self, Seal};
 use super::limited_writer::LimitedWriter;
 use super::serde_format::{self, FIRST_APPLICATION_SERIALIZER_ID, SerdeFormat};
-use super::{DecodeError, Serializer, built_in, message_pack_scan};
+use super::{DecodeError, Serializer, built_in, message_pack_scan, safe_reason};
 #[cfg(feature = "encryption")]
 use super::{EncodeError, KeyStore, Place};
 
@@ -25,6 +25,8 @@ pub struct Serializers {
     formats: Arc<[Arc<dyn SerdeFormat>]>,
     #[cfg(feature = "encryption")]
     key_store: Option<Arc<dyn KeyStore>>,
+    #[cfg(feature = "shape-lock")]
+    quotes_values: bool,
 }
 
 /// Two serializers, or a serializer and the library, want the same id or name.
@@ -115,6 +117,13 @@ impl Serializers {
         self
     }
 
+    /// Keeps the texts of serde in errors of decoding, which quote the value: for invented data in tests.
+    #[cfg(feature = "shape-lock")]
+    pub(crate) fn quoting_values(mut self) -> Self {
+        self.quotes_values = true;
+        self
+    }
+
     /// Gets what encrypts a value of this subject.
     #[cfg(feature = "encryption")]
     pub(super) fn seal(&self, data_subject: &str, manifest: &str) -> Result<Seal, EncodeError> {
@@ -179,11 +188,12 @@ impl Serializers {
         value: &T,
         writer: &mut LimitedWriter,
     ) -> Option<Result<(), Box<dyn Error + Send + Sync>>> {
-        Some(match self.format(serializer.id())? {
+        let encoded = match self.format(serializer.id())? {
             Format::MessagePack => built_in::encode_message_pack(value, writer),
             Format::Json => built_in::encode_json(value, writer),
             Format::Registered(format) => serde_format::encode(format, value, writer),
-        })
+        };
+        Some(encoded.map_err(|source| safe_reason::of_encoding(&source).into()))
     }
 
     /// Decodes a value.
@@ -206,7 +216,16 @@ impl Serializers {
             Some(Format::Json) => built_in::decode_json(bytes),
             Some(Format::Registered(format)) => serde_format::decode(format, bytes),
         };
-        decoded.map_err(|source| self.failed(id, source))
+        decoded.map_err(|source| self.failed(id, self.without_value(source)))
+    }
+
+    /// Takes out of an error of serde what it may quote.
+    fn without_value(&self, source: Box<dyn Error + Send + Sync>) -> Box<dyn Error + Send + Sync> {
+        #[cfg(feature = "shape-lock")]
+        if self.quotes_values {
+            return source;
+        }
+        safe_reason::of_decoding(&source).into()
     }
 
     pub(super) fn unknown(&self, id: u32) -> DecodeError {

@@ -124,7 +124,8 @@ impl Stored<'_> {
         DecodeError::Refused(reason.into())
     }
 
-    /// Returns the error for bytes that are no value of the type.
+    /// Returns the error for bytes that are no value of the type; the source is logged and sent to those who asked the
+    /// actor, so it must not quote the value.
     pub fn failed(&self, source: impl Into<Box<dyn Error + Send + Sync>>) -> DecodeError {
         self.serializers.failed(self.serializer_id(), source.into())
     }

@@ -2,6 +2,7 @@
 
 mod of_applications;
 mod read_again;
+mod without_values;
 #[cfg(all(feature = "zstd", feature = "encryption"))]
 mod wrapped;
 

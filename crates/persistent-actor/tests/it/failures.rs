@@ -397,6 +397,66 @@ fn a_panic_in_the_drop_of_a_failed_actor_leaves_the_address_alive() {
 }
 
 #[test]
+fn a_panic_in_the_drop_of_a_stored_event_reaches_its_asker_as_stored() {
+    use actix::Actor;
+    use actix_persistence_persistent_actor::{
+        Event, NoSnapshot, PersistentActor, PersistentContext, Reply,
+    };
+    use actix_persistence_storage_api::PersistenceId;
+
+    /// An event that cannot be dropped, unless it was read from the store.
+    #[derive(serde::Serialize, serde::Deserialize)]
+    struct Brittle {
+        #[serde(skip)]
+        is_new: bool,
+    }
+    impl Event for Brittle {
+        const MANIFEST: &'static str = "test.brittle";
+        const VERSION: u32 = 1;
+    }
+    impl Drop for Brittle {
+        fn drop(&mut self) {
+            assert!(!self.is_new || std::thread::panicking(), "dropped");
+        }
+    }
+    #[derive(Default)]
+    struct Shelf(usize);
+    impl Actor for Shelf {
+        type Context = PersistentContext<Self>;
+    }
+    impl PersistentActor for Shelf {
+        type Event = Brittle;
+        type Snapshot = NoSnapshot;
+        fn persistence_id(&self) -> PersistenceId {
+            PersistenceId::of("Shelf", "1")
+        }
+        fn on_event(&mut self, _: &Brittle) {
+            self.0 += 1;
+        }
+    }
+    #[derive(Message)]
+    #[rtype(result = "Result<usize, PersistError>")]
+    struct Put;
+    impl Handler<Put> for Shelf {
+        type Result = Reply<Put>;
+        fn handle(&mut self, _: Put, ctx: &mut Self::Context) -> Reply<Put> {
+            if self.0 > 0 {
+                return Reply::now(Ok(self.0));
+            }
+            ctx.persist(Brittle { is_new: true })
+                .reply(|shelf| Ok(shelf.0))
+        }
+    }
+
+    run(|| async {
+        let shelf = World::new().start(Shelf::default).unwrap();
+        let answer = shelf.send(Put).await.unwrap();
+        assert!(matches!(answer, Err(PersistError::StoredUnanswered)));
+        assert_eq!(shelf.send(Put).await.unwrap().unwrap(), 1);
+    });
+}
+
+#[test]
 fn a_panic_in_the_drop_of_its_handlers_leaves_the_address_alive() {
     struct Brittle;
     impl Drop for Brittle {

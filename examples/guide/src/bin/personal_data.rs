@@ -307,14 +307,16 @@ impl FileKeys {
     }
 }
 
-/// Reads a file: a key and its subject, or nothing.
-fn load(path: &Path) -> io::Result<FileKey> {
+/// Reads a file: a key and its subject, or nothing, if it was destroyed. One that was cut off is damaged, and not destroyed.
+fn load(path: &Path) -> anyhow::Result<FileKey> {
     let mut bytes = Vec::new();
     File::open(path)?.read_to_end(&mut bytes)?;
-    let Some((key, subject)) = bytes.split_first_chunk() else {
+    if bytes.is_empty() {
         let subject = String::new();
         return Ok(FileKey { subject, key: None });
-    };
+    }
+    let split = bytes.split_first_chunk();
+    let (key, subject) = split.with_context(|| format!("{} is cut off", path.display()))?;
     Ok(FileKey {
         subject: String::from_utf8_lossy(subject).into_owned(),
         key: Some(EncryptionKey::new(key)),

@@ -98,15 +98,39 @@ fn without_its_keys_the_database_is_of_no_use() {
     let folder = folder.path();
     run(folder, &["register", "Ada", "ada@example.org"]);
     fs::rename(folder.join("keys"), folder.join("lost")).unwrap();
+    assert_fails(folder, "a lost key is not a destroyed one");
+}
+
+#[test]
+fn a_key_file_that_was_cut_off_does_not_count_as_destroyed() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    run(folder, &["register", "Ada", "ada@example.org"]);
+    let mut files = fs::read_dir(folder.join("keys")).unwrap();
+    let file = files.next().unwrap().unwrap().path();
+    let whole = fs::read(&file).unwrap();
+    for len in [1, 31] {
+        fs::write(&file, &whole[..len]).unwrap();
+        let stderr = assert_fails(folder, "a damaged key is not a destroyed one");
+        assert!(stderr.contains("is cut off"), "{stderr}");
+    }
+    fs::write(&file, whole).unwrap();
+    let known = run(folder, &[]);
+    assert_eq!(
+        known,
+        format!("{ADA}: 0 orders, 0 cents (from snapshot 0)\n")
+    );
+}
+
+/// Asserts that the program fails, and returns what it says.
+fn assert_fails(folder: &Path, why: &str) -> String {
     let output = Command::new(PROGRAM)
         .args(["shop.db", "keys"])
         .current_dir(folder)
         .output()
         .unwrap();
-    assert!(
-        !output.status.success(),
-        "a lost key is not a destroyed one"
-    );
+    assert!(!output.status.success(), "{why}");
+    String::from_utf8(output.stderr).unwrap()
 }
 
 #[test]

@@ -47,9 +47,9 @@ impl<A: PersistentActor> Incarnation<A> {
         } = settled;
         let unanswered = unanswered(first);
         let handlers = attached.borrow_mut().take_handlers();
-        let mut carried = beside.carried();
-        let handled = self.caused_turn(&cause, Carried::NOTHING, |actor, ctx| {
-            let mut handlers = handlers;
+        // Returns the metadata of what comes after the last event.
+        let handled = self.caused_turn(&cause, Carried::NOTHING, move |actor, ctx| {
+            let (mut handlers, mut carried) = (handlers, beside.carried());
             for (sequence_nr, event) in (first..).zip(events.iter()) {
                 ctx.last_sequence_nr = sequence_nr;
                 let meta = EventMeta {
@@ -72,10 +72,11 @@ impl<A: PersistentActor> Incarnation<A> {
                 (hooks.on_none)(actor);
                 carried = carried.after(&ctx.persistence_id, first);
             }
+            carried
         });
         // One by one, because each may attach another one.
         let next = || attached.borrow_mut().next_completion();
-        let completed = handled.and_then(|()| {
+        let completed = handled.and_then(|carried| {
             std::iter::from_fn(next).try_for_each(|completion| {
                 let carried = carried.clone();
                 self.caused_turn(&cause, carried, |actor, ctx| completion.stored(actor, ctx))

@@ -13,12 +13,12 @@ use crate::{Event, Upcasters, schema};
 type Failure = Box<dyn Error + Send + Sync>;
 
 /// JSON with every byte turned around.
-struct Mirrored {
+pub(super) struct Mirrored {
     id: u32,
     name: &'static str,
 }
 
-const MIRRORED: Mirrored = Mirrored {
+pub(super) const MIRRORED: Mirrored = Mirrored {
     id: 1_000,
     name: "mirrored",
 };
@@ -49,14 +49,16 @@ impl SerdeFormat for Mirrored {
     }
 }
 
-fn with(formats: impl IntoIterator<Item = Mirrored>) -> Result<Serializers, SerializerCollision> {
+pub(super) fn with(
+    formats: impl IntoIterator<Item = Mirrored>,
+) -> Result<Serializers, SerializerCollision> {
     let mut formats = formats.into_iter();
     formats.try_fold(Serializers::default(), |known, format| {
         known.with_format(Arc::new(format))
     })
 }
 
-fn encoded<T: ToPayload>(
+pub(super) fn encoded<T: ToPayload>(
     serializers: &Serializers,
     serializer: Serializer,
     manifest: &Manifest,
@@ -66,7 +68,10 @@ fn encoded<T: ToPayload>(
     value.to_payload(encoder).map(EncodedPayload::into_payload)
 }
 
-fn decoded<T: FromPayload>(serializers: &Serializers, payload: &Payload) -> Result<T, DecodeError> {
+pub(super) fn decoded<T: FromPayload>(
+    serializers: &Serializers,
+    payload: &Payload,
+) -> Result<T, DecodeError> {
     let id = PersistenceId::of("Test", "1");
     decode_at(payload, serializers, Place::of_event(&id, 1))
 }

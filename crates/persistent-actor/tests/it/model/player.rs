@@ -389,7 +389,7 @@ async fn finish(
         let event: Happened = rmp_serde::from_slice(&record.payload.bytes).unwrap();
         observed.stored.push(event.n);
     }
-    check_metadata(&world, id).await;
+    check_metadata(world, id).await;
     let last = start();
     settle().await;
     drop(last);
