@@ -140,7 +140,9 @@ impl<T: 'static, K> Upcasters<T, K> {
         }
     }
 
-    /// Declares older versions, each of which becomes the next, and the last one today's.
+    /// Declares older versions, each of which becomes the next, and the last one today's: those under the `MANIFEST` of the
+    /// type. Each further name among its [`MANIFESTS`](crate::FromPayload::MANIFESTS) needs its own
+    /// [`chain_of`](Self::chain_of).
     pub fn chain<V: Into<T> + 'static>(self, chain: Chain<V>) -> Self {
         self.with_chain(None, chain.map(|last| Read::One(last.into())))
     }
@@ -153,13 +155,15 @@ impl<T: 'static, K> Upcasters<T, K> {
     }
 
     /// Declares older versions that serde reads as it reads today's: those with other fields for which it has defaults,
-    /// for example.
+    /// for example. It counts for every name of the type.
     pub fn unchanged(self, versions: impl Into<Versions>) -> Self {
         self.with(Declared::Unchanged(versions.into()))
     }
 
     /// Declares that the type had this name before: these versions of it are read as those of today's name with the same
-    /// number, up to and including `VERSION`.
+    /// number, up to and including `VERSION`. What reads them sees that name, and not the one before.
+    ///
+    /// None of the [`MANIFESTS`](crate::FromPayload::MANIFESTS) of the type can be a name of before.
     pub fn renamed(self, name: &'static str, versions: impl Into<Versions>) -> Self {
         self.with(Declared::Renamed(name, versions.into()))
     }

@@ -62,7 +62,8 @@ pub struct Stored<'a> {
 }
 
 impl Stored<'_> {
-    /// Returns the manifest with which the value was stored, without its version.
+    /// Returns the manifest with which the value was stored, without its version; today's name, if the type had [another
+    /// one](crate::Upcasters::renamed) then.
     pub fn manifest(&self) -> &str {
         self.name
     }
