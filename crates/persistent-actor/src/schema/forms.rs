@@ -193,24 +193,14 @@ impl<T> Declaring<T> {
                 .try_for_each(|name| self.insert(name, versions, Form::Own)),
             Declared::Chain(name, versions) => {
                 let name = name.unwrap_or(self.own.name);
-                let mut before = None;
-                for ChainVersion { number, of, step } in versions {
-                    if let Some(version) = before.replace(number).filter(|before| *before >= number)
-                    {
-                        let next = number;
-                        return Err(Problem::NotAscending {
-                            name,
-                            version,
-                            next,
-                        });
-                    }
-                    self.insert(name, number.into(), Form::Step(step))?;
-                    self.is_written |= name == self.own.name
-                        && writing
-                            .is_some_and(|writing| (writing.version, writing.of) == (number, of));
-                }
-                Ok(())
+                self.is_written |= name == self.own.name
+                    && writing.is_some_and(|writing| {
+                        let mut versions = versions.iter();
+                        versions.any(|one| (one.number, one.of) == (writing.version, writing.of))
+                    });
+                self.add_steps(name, versions)
             }
+            Declared::Split(name, versions) => self.add_steps(name, versions),
             Declared::Renamed(name, _) | Declared::Retired(name)
                 if self.own.find(name).is_some() =>
             {
@@ -223,6 +213,25 @@ impl<T> Declaring<T> {
             }
             Declared::Retired(name) => self.insert(name, Versions::ALL, Form::Nothing),
         }
+    }
+
+    fn add_steps(
+        &mut self,
+        name: &'static str,
+        versions: Vec<ChainVersion<T>>,
+    ) -> Result<(), Problem> {
+        let mut before = None;
+        for ChainVersion { number, step, .. } in versions {
+            if let Some(version) = before.replace(number).filter(|before| *before >= number) {
+                return Err(Problem::NotAscending {
+                    name,
+                    version,
+                    next: number,
+                });
+            }
+            self.insert(name, number.into(), Form::Step(step))?;
+        }
+        Ok(())
     }
 
     /// Resolves the names of before, and fails if a version is missing.

@@ -359,6 +359,20 @@ fn what_cannot_be_is_refused_with_its_reason() {
 }
 
 #[test]
+fn a_version_that_is_split_cannot_be_written() {
+    let split = Upcasters::<Paid>::new()
+        .split("paid", Chain::of::<Paid2>(2), |paid| [paid.into()])
+        .since(2)
+        .unchanged(3)
+        .writes::<Paid2>(2);
+    let error = schema(split).err().unwrap().to_string();
+    assert!(
+        error.contains("it writes version 2, but no chain"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_range_ends_where_numbers_do() {
     let all = Upcasters::<Paid>::new().unchanged(1..=u32::MAX - 1);
     let all = Schema::new("paid", u32::MAX, all).unwrap();
