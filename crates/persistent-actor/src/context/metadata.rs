@@ -22,7 +22,8 @@ impl<A: PersistentActor> PersistentContext<A> {
     /// those of `ctx.add_stream(stream)` have none.
     ///
     /// A journal that keeps no metadata rejects what is persisted with metadata of the actor's own; what came with the
-    /// command is left out there. A durable state keeps none, but its [change events](Self::persist_with_event) do.
+    /// command is left out there. A durable state keeps none, but its [change events](Self::persist_with_event) do: those of a journal
+    /// that keeps none are stored without it, even if it is the actor's own.
     pub fn set_metadata(&mut self, metadata: Metadata) {
         Carried::set(metadata);
     }
