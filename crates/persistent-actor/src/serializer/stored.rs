@@ -74,7 +74,8 @@ impl Stored<'_> {
     }
 
     /// Returns the manifest of the type, with its version, in the program that wrote the event, if that stored an [older
-    /// form](crate::Upcasters::writes) on purpose; empty otherwise, and for states and snapshots.
+    /// form](crate::Upcasters::writes) on purpose; empty otherwise, for states and snapshots, and for events of
+    /// [changes](crate::PersistentContext::persist_with_event).
     pub fn adapter_manifest(&self) -> &str {
         self.adapter_manifest
     }
