@@ -116,7 +116,7 @@ impl Persistence {
     /// everything [stops](Self::stop).
     ///
     /// # Panics
-    /// Outside of an actix system, and where the factory does.
+    /// Outside of an actix system, and where the factory or `upcasters()` of a type does.
     pub fn start<A, F>(&self, factory: F) -> Result<Addr<A>, StartError>
     where
         A: PersistentActor,
@@ -210,7 +210,7 @@ impl Persistence {
     /// As [`start`](Self::start), and [`StartError::ArbiterStopped`].
     ///
     /// # Panics
-    /// If the factory panics, on that arbiter.
+    /// If the factory or `upcasters()` of a type panics, on that arbiter.
     ///
     /// # Cancel safety
     /// If the future is dropped, the actor may have been started; it ends by itself, because its address is dropped.

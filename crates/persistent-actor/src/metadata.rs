@@ -24,7 +24,8 @@ use fields::{EMPTY, Fields};
 /// they send to other persistent actors. [`PersistentContext::metadata`](crate::PersistentContext::metadata) returns
 /// that of the command at hand.
 ///
-/// A value is immutable and cheap to clone. It has no more than [`MAX_BYTES`](Self::MAX_BYTES) of text.
+/// A value is immutable and cheap to clone. It has no more than [`MAX_BYTES`](Self::MAX_BYTES) of text, beside its causation
+/// id.
 ///
 /// ```
 /// use actix_persistence_persistent_actor::{InvalidMetadata, Metadata};
@@ -52,7 +53,7 @@ struct Shared {
 impl Metadata {
     /// The most bytes of one text: of an id, the user, the two fields of a trace, a key or a value of an entry.
     pub const MAX_TEXT_BYTES: usize = 1024;
-    /// The most bytes of all texts together.
+    /// The most bytes of all texts together, but for the causation id: the library replaces it.
     pub const MAX_BYTES: usize = 8 * 1024;
 
     /// The value without any data.
@@ -83,7 +84,7 @@ impl Metadata {
     /// hand stays; otherwise the handlers of a stored event have its identity here, `<persistence id>#<number>`.
     ///
     /// # Errors
-    /// [`InvalidMetadata`] if it is too long, or the whole becomes too large.
+    /// [`InvalidMetadata`] if it is too long.
     pub fn with_causation_id(self, id: impl Into<String>) -> Result<Self, InvalidMetadata> {
         let id = Some(id.into());
         self.with(|fields| fields.causation_id = id)

@@ -31,7 +31,8 @@ const VARIABLE: &str = "SHAPE_LOCK";
 /// them, and as which values.
 ///
 /// A type needs a sample of each variant, and of each field that may be there or not. Give a sample no more than one entry
-/// in a set or a map whose order is random. A folder belongs to one lock.
+/// in a set or a map whose order is random. Make its data up: files are in plain, in the repository, even if a store would
+/// encrypt it. A folder belongs to one lock.
 ///
 /// ```no_run
 /// use actix_persistence_persistent_actor::{Event, ShapeLock};

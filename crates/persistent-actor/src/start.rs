@@ -29,7 +29,7 @@ const MAILBOX_CAPACITY: usize = 16;
 /// for what `choose` refuses.
 ///
 /// # Panics
-/// Outside of an actix system, and where the factory does.
+/// Outside of an actix system, and where the factory or `upcasters()` of a type does.
 pub fn start<A, F>(
     mut factory: F,
     choose: impl FnOnce(&A) -> Result<Arc<Environment>, UnknownStore>,
@@ -151,7 +151,7 @@ where
 /// As [`start`], and [`StartError::ArbiterStopped`].
 ///
 /// # Panics
-/// If the factory panics, on that arbiter.
+/// If the factory or `upcasters()` of a type panics, on that arbiter.
 ///
 /// # Cancel safety
 /// Dropped, it may have started the actor, which ends by itself, because its address is dropped.

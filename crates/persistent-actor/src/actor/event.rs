@@ -51,10 +51,12 @@ pub trait Event: ToPayload + FromPayload + Send + Sync + 'static {
     const MANIFEST: &'static str;
     /// The version of the encoded form, from 1.
     const VERSION: u32;
-    /// The format that encodes it, if it is a type of serde; `None` leaves it to the journal's setting `serializer`. For
-    /// reading, the stored event decides.
+    /// The format that encodes it, if it is a type of serde; `None` leaves it to the setting `serializer` of the journal; for
+    /// an event [of a change](crate::PersistentContext::persist_with_event), to that of the state store. For reading, the
+    /// stored event decides.
     const SERIALIZER: Option<Serializer> = None;
-    /// The compression of what is stored; `None` leaves it to the setting `compression` of the journal.
+    /// The compression of what is stored; `None` leaves it to the setting `compression` of the journal, or of the
+    /// state store, as for [`SERIALIZER`](Self::SERIALIZER).
     const COMPRESSION: Option<Compression> = None;
 
     /// Returns the forms in which events of this type were stored before, and how each becomes today's: necessary as soon

@@ -17,10 +17,13 @@ impl<A: PersistentActor> PersistentContext<A> {
     }
 
     /// Sets the metadata for everything that the code at hand leads to from now on: what it persists and sends, with
-    /// all that follows from that, what it defers and puts aside, and the futures and timers that it adds.
+    /// all that follows from that, what it defers and puts aside, and the futures and timers that it adds. A stream that
+    /// actix polls, after `Self::add_stream(stream, ctx)`, is such a future: each of its items has it, while those of
+    /// `ctx.add_stream(stream)` have none.
     ///
     /// A journal that keeps no metadata rejects what is persisted with metadata of the actor's own; what came with the
-    /// command is left out there. A durable state keeps none, but its [change events](Self::persist_with_event) do.
+    /// command is left out there. A durable state keeps none, but its [change events](Self::persist_with_event) do; those
+    /// of a journal that keeps none are stored without it, even if it is the actor's own.
     pub fn set_metadata(&mut self, metadata: Metadata) {
         Carried::set(metadata);
     }

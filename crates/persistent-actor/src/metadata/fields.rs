@@ -60,9 +60,11 @@ pub(super) fn decode(payload: &Payload) -> Option<Fields> {
 }
 
 impl Fields {
-    /// Fails if a text is too long, or all of them together are.
+    /// Fails if a text is too long, or all of them together are. The causation id does not count for the whole: each stored
+    /// event puts its own there, and what the application may set must not depend on that.
     pub(super) fn check(&self) -> Result<(), InvalidMetadata> {
         let mut bytes = 0;
+        let causation = self.causation_id.as_ref().map_or(0, String::len);
         for (what, text) in self.texts() {
             if text.len() > Metadata::MAX_TEXT_BYTES {
                 let bytes = text.len();
@@ -70,6 +72,7 @@ impl Fields {
             }
             bytes += text.len();
         }
+        bytes -= causation;
         if bytes > Metadata::MAX_BYTES {
             return Err(InvalidMetadata::TooLarge { bytes });
         }

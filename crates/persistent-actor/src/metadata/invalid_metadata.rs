@@ -17,7 +17,7 @@ pub enum InvalidMetadata {
         /// The length of the text in bytes.
         bytes: usize,
     },
-    /// All texts together have more than [`Metadata::MAX_BYTES`].
+    /// All texts together, but for the causation id, have more than [`Metadata::MAX_BYTES`].
     #[error(
         "the metadata has {bytes} bytes of text, and at most {} are stored",
         Metadata::MAX_BYTES

@@ -107,6 +107,20 @@ fn what_another_tool_stored_has_no_fields_and_is_shown_as_it_is() {
 }
 
 #[test]
+fn the_cause_takes_no_room_from_what_the_application_sets() {
+    let text = "x".repeat(Metadata::MAX_TEXT_BYTES - 1);
+    let mut metadata = correlated(&text);
+    for key in 0..7 {
+        metadata = metadata.with_entry(key.to_string(), &text).unwrap();
+    }
+    let id = actix_persistence_storage_api::PersistenceId::of("Order", "81");
+    let carried = Carried::NOTHING.changed_to(metadata).after(&id, 7);
+    let caused = carried.into_metadata();
+    assert_eq!(caused.causation_id(), Some("Order|81#7"));
+    assert_eq!(caused.with_user("x").unwrap().user(), Some("x"));
+}
+
+#[test]
 fn a_text_or_a_whole_that_is_too_large_is_refused_when_it_is_set() {
     let longest = "x".repeat(Metadata::MAX_TEXT_BYTES);
     let longer = longest.clone() + "x";
@@ -132,6 +146,9 @@ fn a_text_or_a_whole_that_is_too_large_is_refused_when_it_is_set() {
     let bytes = Metadata::MAX_BYTES + 1;
     assert_eq!(more, Err(InvalidMetadata::TooLarge { bytes }));
     assert_eq!(stored(&full), full);
+    let caused = full.with_causation_id(&longest).unwrap();
+    let more = caused.with_correlation_id("x");
+    assert_eq!(more, Err(InvalidMetadata::TooLarge { bytes }));
     let trace = empty().with_trace_context("00", None);
     assert!(matches!(trace, Err(InvalidMetadata::TraceContext { .. })));
     let trace = empty().with_trace_context(TRACEPARENT, Some("="));

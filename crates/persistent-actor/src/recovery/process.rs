@@ -150,8 +150,7 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
                             snapshot_sequence_nr,
                             instead_of,
                         }) => {
-                            let pages = self.pages(snapshot_sequence_nr, standing)?;
-                            let pages = pages.instead_of_snapshot(instead_of);
+                            let pages = self.pages(snapshot_sequence_nr, instead_of, standing)?;
                             self.stage = Stage::Events(Box::new(pages));
                         }
                         Err(error) => {
@@ -266,10 +265,11 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
         }
     }
 
-    /// Returns the events after a snapshot, 0 for none.
+    /// Returns the events after a snapshot, 0 for none, and all of them if a younger one cannot be used.
     fn pages(
         &self,
         snapshot_sequence_nr: SequenceNr,
+        instead_of: Option<Box<RecoveryError>>,
         standing: Standing,
     ) -> Result<EventPages<E>, RecoveryError> {
         let highest = standing.highest_sequence_nr;
@@ -279,16 +279,17 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
             return Err(RecoveryError::SnapshotNeeded {
                 persistence_id: self.persistence_id.clone(),
                 deleted_to,
-                source: None,
+                source: instead_of,
             });
         }
-        EventPages::new(
+        let pages = EventPages::new(
             &self.environment,
             self.persistence_id.clone(),
             range,
             self.recovery.replay_max,
             deleted_to,
-        )
+        )?;
+        Ok(pages.instead_of_snapshot(instead_of))
     }
 
     fn journal_error(&self, source: StorageError) -> RecoveryError {

@@ -23,8 +23,16 @@ pub(super) enum Form<T> {
     Nothing,
 }
 
+/// Versions that are stored under a name.
+struct Entry<T> {
+    versions: Versions,
+    /// The name under which they are read: today's, if they are of one before.
+    read_as: &'static str,
+    form: Form<T>,
+}
+
 /// The forms of each name, in ascending order and without an overlap.
-type ByName<T> = BTreeMap<&'static str, Vec<(Versions, Form<T>)>>;
+type ByName<T> = BTreeMap<&'static str, Vec<Entry<T>>>;
 
 /// The stored forms of a type, those of its own names and of others.
 pub(super) struct Forms<T> {
@@ -77,9 +85,12 @@ impl<T> Forms<T> {
         }
         let writing = the_only(writes, Problem::WritesTwice).map_err(invalid)?;
         let own = OwnNames { name, others };
-        let today = own
-            .iter()
-            .map(|name| (name, vec![(Versions::from(version), Form::Own)]));
+        let today = |read_as| Entry {
+            versions: version.into(),
+            read_as,
+            form: Form::Own,
+        };
+        let today = own.iter().map(|name| (name, vec![today(name)]));
         let mut declaring = Declaring {
             own,
             version,
@@ -108,11 +119,11 @@ impl<T> Forms<T> {
         parse_manifest(manifest).is_some_and(|(name, _)| self.forms.contains_key(name))
     }
 
-    /// Returns the name and the version of a stored manifest, and its form.
-    pub(super) fn find<'a>(
+    /// Returns the name under which a stored manifest is read, its version and its form.
+    pub(super) fn find(
         &self,
-        manifest: &'a str,
-    ) -> Result<(&'a str, u32, &Form<T>), DecodeError> {
+        manifest: &str,
+    ) -> Result<(&'static str, u32, &Form<T>), DecodeError> {
         let known = parse_manifest(manifest)
             .and_then(|(name, version)| Some((name, version, self.forms.get(name)?)));
         let Some((name, version, forms)) = known else {
@@ -121,12 +132,12 @@ impl<T> Forms<T> {
                 readable: self.to_string().into(),
             });
         };
-        let at = forms.partition_point(|(versions, _)| versions.last < version);
+        let at = forms.partition_point(|entry| entry.versions.last < version);
         match forms
             .get(at)
-            .filter(|(versions, _)| versions.contains(version))
+            .filter(|entry| entry.versions.contains(version))
         {
-            Some((_, form)) => Ok((name, version, form)),
+            Some(entry) => Ok((entry.read_as, version, &entry.form)),
             None => Err(match self.own.find(name) {
                 Some(name) if version > self.version => DecodeError::NewerVersion {
                     name,
@@ -151,9 +162,9 @@ impl<T> fmt::Display for Forms<T> {
         for (name, forms) in &self.forms {
             // There is no gap between them.
             let (first, last) = (&forms[0], &forms[forms.len() - 1]);
-            let versions = Versions::from(first.0.first..=last.0.last);
+            let versions = Versions::from(first.versions.first..=last.versions.last);
             write!(f, "{separator}{versions} of {name:?}")?;
-            if matches!(first.1, Form::Nothing) {
+            if matches!(first.form, Form::Nothing) {
                 f.write_str(" as nothing")?;
             }
             separator = ", ";
@@ -182,24 +193,14 @@ impl<T> Declaring<T> {
                 .try_for_each(|name| self.insert(name, versions, Form::Own)),
             Declared::Chain(name, versions) => {
                 let name = name.unwrap_or(self.own.name);
-                let mut before = None;
-                for ChainVersion { number, of, step } in versions {
-                    if let Some(version) = before.replace(number).filter(|before| *before >= number)
-                    {
-                        let next = number;
-                        return Err(Problem::NotAscending {
-                            name,
-                            version,
-                            next,
-                        });
-                    }
-                    self.insert(name, number.into(), Form::Step(step))?;
-                    self.is_written |= name == self.own.name
-                        && writing
-                            .is_some_and(|writing| (writing.version, writing.of) == (number, of));
-                }
-                Ok(())
+                self.is_written |= name == self.own.name
+                    && writing.is_some_and(|writing| {
+                        let mut versions = versions.iter();
+                        versions.any(|one| (one.number, one.of) == (writing.version, writing.of))
+                    });
+                self.add_steps(name, versions)
             }
+            Declared::Split(name, versions) => self.add_steps(name, versions),
             Declared::Renamed(name, _) | Declared::Retired(name)
                 if self.own.find(name).is_some() =>
             {
@@ -214,6 +215,25 @@ impl<T> Declaring<T> {
         }
     }
 
+    fn add_steps(
+        &mut self,
+        name: &'static str,
+        versions: Vec<ChainVersion<T>>,
+    ) -> Result<(), Problem> {
+        let mut before = None;
+        for ChainVersion { number, step, .. } in versions {
+            if let Some(version) = before.replace(number).filter(|before| *before >= number) {
+                return Err(Problem::NotAscending {
+                    name,
+                    version,
+                    next: number,
+                });
+            }
+            self.insert(name, number.into(), Form::Step(step))?;
+        }
+        Ok(())
+    }
+
     /// Resolves the names of before, and fails if a version is missing.
     fn complete(mut self) -> Result<ByName<T>, Problem> {
         for name in self.own.iter() {
@@ -221,15 +241,19 @@ impl<T> Declaring<T> {
         }
         for (name, versions) in std::mem::take(&mut self.renamed) {
             let own = &self.forms[self.own.name];
-            let same = own
-                .iter()
-                .filter_map(|(own, form)| Some((own.and(versions)?, form.clone())));
-            for (versions, form) in same.collect::<Vec<_>>() {
-                self.insert(name, versions, form)?;
+            let same = own.iter().filter_map(|entry| {
+                Some(Entry {
+                    versions: entry.versions.and(versions)?,
+                    read_as: entry.read_as,
+                    form: entry.form.clone(),
+                })
+            });
+            for entry in same.collect::<Vec<_>>() {
+                self.insert_entry(name, entry)?;
             }
         }
         for (name, forms) in &self.forms {
-            self.check_gaps(name, forms[0].0.first)?;
+            self.check_gaps(name, forms[0].versions.first)?;
         }
         Ok(self.forms)
     }
@@ -241,18 +265,28 @@ impl<T> Declaring<T> {
         versions: Versions,
         form: Form<T>,
     ) -> Result<(), Problem> {
+        let entry = Entry {
+            versions,
+            read_as: name,
+            form,
+        };
+        self.insert_entry(name, entry)
+    }
+
+    fn insert_entry(&mut self, name: &'static str, entry: Entry<T>) -> Result<(), Problem> {
+        let versions = entry.versions;
         if self.own.find(name).is_some() {
             self.check_range(name, versions, self.since, self.version.saturating_sub(1))?;
         } else {
             self.check_range(name, versions, 1, u32::MAX)?;
         }
         let forms = self.forms.entry(name).or_default();
-        let at = forms.partition_point(|(before, _)| before.last < versions.first);
-        if let Some(both) = forms.get(at).and_then(|(after, _)| after.and(versions)) {
+        let at = forms.partition_point(|before| before.versions.last < versions.first);
+        if let Some(both) = forms.get(at).and_then(|after| after.versions.and(versions)) {
             let version = both.first;
             return Err(Problem::Twice { name, version });
         }
-        forms.insert(at, (versions, form));
+        forms.insert(at, entry);
         Ok(())
     }
 
@@ -278,7 +312,7 @@ impl<T> Declaring<T> {
     /// Fails if a version is missing from this one on.
     fn check_gaps(&self, name: &'static str, from: u32) -> Result<(), Problem> {
         let mut next = Some(from);
-        for (versions, _) in &self.forms[name] {
+        for Entry { versions, .. } in &self.forms[name] {
             match next {
                 Some(version) if version != versions.first => {
                     return Err(Problem::Missing { name, version });

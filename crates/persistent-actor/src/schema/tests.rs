@@ -153,6 +153,51 @@ fn each_stored_form_is_read_through_all_steps_after_it() {
     }
 }
 
+/// What its decoder saw: the name and the version under which it is read.
+struct Named(String);
+
+impl ToPayload for Named {
+    fn to_payload(&self, encoder: Encoder<'_>) -> Result<EncodedPayload, EncodeError> {
+        encoder.bytes::<1_000>(&[])
+    }
+}
+
+impl FromPayload for Named {
+    const MANIFESTS: &'static [&'static str] = &["client.moved"];
+
+    fn from_payload(stored: &Stored<'_>) -> Result<Self, DecodeError> {
+        Ok(Self(format!("{} {}", stored.manifest(), stored.version())))
+    }
+}
+
+#[test]
+fn what_reads_a_renamed_form_sees_the_name_of_today() {
+    let step = |stored: &Stored<'_>| Ok(Named(format!("step of {}", stored.manifest())));
+    let upcasters = Upcasters::<Named>::new()
+        .chain(Chain::of_with(1, step))
+        .chain_of("client.moved", Chain::of_with(1, step))
+        .chain_of("buyer", Chain::of_with(1, step))
+        .unchanged(2)
+        .renamed("customer", 1..=3);
+    let schema = Schema::new("client", 3, upcasters).unwrap();
+    for (manifest, expected) in [
+        ("customer:v1", "step of client"),
+        ("customer:v2", "client 2"),
+        ("customer:v3", "client 3"),
+        ("client:v2", "client 2"),
+        ("client.moved:v1", "step of client.moved"),
+        ("client.moved:v2", "client.moved 2"),
+        ("client.moved:v3", "client.moved 3"),
+        ("buyer:v1", "step of buyer"),
+    ] {
+        let read = read_payload(&schema, &Payload::new(1_000, manifest, "")).unwrap();
+        let [Named(seen)] = read.as_slice() else {
+            panic!("{manifest}");
+        };
+        assert_eq!(seen, expected, "{manifest}");
+    }
+}
+
 #[test]
 fn what_no_step_reads_is_an_error_that_says_what_is_read() {
     let readable = "; this program reads version 1 of \"debt\", every version of \"looked-at\" as nothing, versions 1 \
@@ -311,6 +356,20 @@ fn what_cannot_be_is_refused_with_its_reason() {
             "{error}"
         );
     }
+}
+
+#[test]
+fn a_version_that_is_split_cannot_be_written() {
+    let split = Upcasters::<Paid>::new()
+        .split("paid", Chain::of::<Paid2>(2), |paid| [paid.into()])
+        .since(2)
+        .unchanged(3)
+        .writes::<Paid2>(2);
+    let error = schema(split).err().unwrap().to_string();
+    assert!(
+        error.contains("it writes version 2, but no chain"),
+        "{error}"
+    );
 }
 
 #[test]

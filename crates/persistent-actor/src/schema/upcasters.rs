@@ -105,6 +105,8 @@ pub(super) enum Declared<T> {
     Unchanged(Versions),
     /// Versions of a chain, in its order; of the type's own name, if there is no other.
     Chain(Option<&'static str>, Vec<ChainVersion<T>>),
+    /// Versions of a chain, each of which is any number of values.
+    Split(&'static str, Vec<ChainVersion<T>>),
     /// Versions of another name that are as those of the own one.
     Renamed(&'static str, Versions),
     /// All versions of another name, which are read as nothing.
@@ -140,26 +142,32 @@ impl<T: 'static, K> Upcasters<T, K> {
         }
     }
 
-    /// Declares older versions, each of which becomes the next, and the last one today's.
+    /// Declares older versions, each of which becomes the next, and the last one today's: those under the `MANIFEST` of the
+    /// type. Each further name among its [`MANIFESTS`](crate::FromPayload::MANIFESTS) needs its own
+    /// [`chain_of`](Self::chain_of).
     pub fn chain<V: Into<T> + 'static>(self, chain: Chain<V>) -> Self {
-        self.with_chain(None, chain.map(|last| Read::One(last.into())))
+        let versions = versions(chain.map(|last| Read::One(last.into())));
+        self.with(Declared::Chain(None, versions))
     }
 
     /// Declares versions that were stored under another name, and became this type one by one.
     ///
     /// If they are as the versions of this type with the same numbers, [`renamed`](Self::renamed) says so in a word.
     pub fn chain_of<V: Into<T> + 'static>(self, name: &'static str, chain: Chain<V>) -> Self {
-        self.with_chain(Some(name), chain.map(|last| Read::One(last.into())))
+        let versions = versions(chain.map(|last| Read::One(last.into())));
+        self.with(Declared::Chain(Some(name), versions))
     }
 
     /// Declares older versions that serde reads as it reads today's: those with other fields for which it has defaults,
-    /// for example.
+    /// for example. It counts for every name of the type.
     pub fn unchanged(self, versions: impl Into<Versions>) -> Self {
         self.with(Declared::Unchanged(versions.into()))
     }
 
     /// Declares that the type had this name before: these versions of it are read as those of today's name with the same
-    /// number, up to and including `VERSION`.
+    /// number, up to and including `VERSION`. What reads them sees that name, and not the one before.
+    ///
+    /// None of the [`MANIFESTS`](crate::FromPayload::MANIFESTS) of the type can be a name of before.
     pub fn renamed(self, name: &'static str, versions: impl Into<Versions>) -> Self {
         self.with(Declared::Renamed(name, versions.into()))
     }
@@ -198,20 +206,20 @@ impl<T: 'static, K> Upcasters<T, K> {
         self
     }
 
-    fn with_chain(self, name: Option<&'static str>, chain: Chain<Read<T>>) -> Self {
-        let versions = chain.versions.into_iter();
-        let versions = versions.map(|Version { number, of, read }| ChainVersion {
-            number,
-            of,
-            step: read,
-        });
-        self.with(Declared::Chain(name, versions.collect()))
-    }
-
     fn with(mut self, declared: Declared<T>) -> Self {
         self.declared.push(declared);
         self
     }
+}
+
+fn versions<T>(chain: Chain<Read<T>>) -> Vec<ChainVersion<T>> {
+    let versions = chain.versions.into_iter();
+    let versions = versions.map(|Version { number, of, read }| ChainVersion {
+        number,
+        of,
+        step: read,
+    });
+    versions.collect()
 }
 
 impl<T: 'static> Upcasters<T, ToMany> {
@@ -232,7 +240,7 @@ impl<T: 'static> Upcasters<T, ToMany> {
     {
         let events = Arc::new(events);
         let read = move |last| Read::Many(events(last).into_iter().collect());
-        self.with_chain(Some(name), chain.map(read))
+        self.with(Declared::Split(name, versions(chain.map(read))))
     }
 
     /// Declares that the events of this name, of whatever version, have no meaning any more: they are read as nothing,

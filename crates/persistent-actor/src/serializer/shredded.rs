@@ -10,7 +10,8 @@ pub struct Shredded<'a> {
     pub persistence_id: &'a PersistenceId,
     /// The sequence number of the event or snapshot, or the revision of the state.
     pub number: u64,
-    /// The manifest with which it is stored, without its version.
+    /// The manifest with which it is stored, without its version; today's name, if the type had [another
+    /// one](crate::Upcasters::renamed) then.
     pub manifest: &'a str,
     /// The version with which it is stored.
     pub version: u32,

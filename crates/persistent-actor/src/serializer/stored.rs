@@ -62,7 +62,8 @@ pub struct Stored<'a> {
 }
 
 impl Stored<'_> {
-    /// Returns the manifest with which the value was stored, without its version.
+    /// Returns the manifest with which the value was stored, without its version; today's name, if the type had [another
+    /// one](crate::Upcasters::renamed) then.
     pub fn manifest(&self) -> &str {
         self.name
     }
@@ -73,7 +74,8 @@ impl Stored<'_> {
     }
 
     /// Returns the manifest of the type, with its version, in the program that wrote the event, if that stored an [older
-    /// form](crate::Upcasters::writes) on purpose; empty otherwise, and for states and snapshots.
+    /// form](crate::Upcasters::writes) on purpose; empty otherwise, for states and snapshots, and for events of
+    /// [changes](crate::PersistentContext::persist_with_event).
     pub fn adapter_manifest(&self) -> &str {
         self.adapter_manifest
     }

@@ -228,6 +228,33 @@ fn waiting_cures_the_lack_of_a_snapshot_whose_store_is_away() {
 }
 
 #[test]
+fn an_earlier_state_lacks_its_snapshot_for_the_reason_that_is_known() {
+    run(|| async {
+        let (world, log) = with_snapshots(sum(6)).await;
+        delete_events(&world, 1).await;
+        let back_in_time = || Recovery::default().with_to_sequence_nr(3);
+        for (kind, is_transient) in [
+            (StorageErrorKind::Unavailable, true),
+            (StorageErrorKind::Corrupt, false),
+        ] {
+            let (world, _) = with_loads(&world, Loads::Fail(kind), true);
+            let error = failure(&world, &log, back_in_time()).await;
+            let RecoveryError::SnapshotNeeded { source, .. } = &error else {
+                panic!("{error:?}");
+            };
+            assert!(
+                matches!(source.as_deref(), Some(RecoveryError::SnapshotStore { .. })),
+                "{error:?}"
+            );
+            assert_eq!(error.is_transient(), is_transient);
+        }
+        let (world, _) = with_loads(&world, Loads::Work, true);
+        let (entries, _) = recovered(&world, &log, back_in_time()).await;
+        assert_eq!(entries, ["snapshot 3", "recovered at 4"]);
+    });
+}
+
+#[test]
 fn an_optional_snapshot_above_the_journal_is_still_a_loud_failure() {
     run(|| async {
         let (world, log) = with_snapshots(sum(6)).await;

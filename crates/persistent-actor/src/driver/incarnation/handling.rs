@@ -1,5 +1,6 @@
 //! The handling of a call whose fate is known.
 
+use std::iter;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::Timestamp;
@@ -47,9 +48,11 @@ impl<A: PersistentActor> Incarnation<A> {
         } = settled;
         let unanswered = unanswered(first);
         let handlers = attached.borrow_mut().take_handlers();
-        // Returns the metadata of what comes after the last event.
+        let carried = beside.carried();
+        let caused = carried.clone();
+        // Returns the number of the last event, or of the delete.
         let handled = self.caused_turn(&cause, Carried::NOTHING, move |actor, ctx| {
-            let (mut handlers, mut carried) = (handlers, beside.carried());
+            let (mut handlers, mut last) = (handlers, None);
             for (sequence_nr, event) in (first..).zip(events.iter()) {
                 ctx.last_sequence_nr = sequence_nr;
                 let meta = EventMeta {
@@ -59,8 +62,11 @@ impl<A: PersistentActor> Incarnation<A> {
                     replayed: false,
                 };
                 actor.on_event_at(event, &meta);
-                carried = carried.after(&ctx.persistence_id, sequence_nr);
-                let _scope = carried.clone().enter();
+                last = Some(sequence_nr);
+                if handlers.is_empty() {
+                    continue;
+                }
+                let _scope = caused.after(&ctx.persistence_id, sequence_nr).enter();
                 for handler in &mut handlers {
                     handler(actor, event, ctx);
                 }
@@ -70,14 +76,22 @@ impl<A: PersistentActor> Incarnation<A> {
             if let Some(hooks) = Self::deletes(&events) {
                 ctx.last_sequence_nr = first;
                 (hooks.on_none)(actor);
-                carried = carried.after(&ctx.persistence_id, first);
+                last = Some(first);
             }
-            carried
+            last
         });
         // One by one, because each may attach another one.
         let next = || attached.borrow_mut().next_completion();
-        let completed = handled.and_then(|carried| {
-            std::iter::from_fn(next).try_for_each(|completion| {
+        let completed = handled.and_then(|last| {
+            let Some(completion) = next() else {
+                return Ok(());
+            };
+            let carried = match last {
+                Some(last) => carried.after(&self.ctx.persistence_id, last),
+                None => carried,
+            };
+            let mut completions = iter::once(completion).chain(iter::from_fn(next));
+            completions.try_for_each(|completion| {
                 let carried = carried.clone();
                 self.caused_turn(&cause, carried, |actor, ctx| completion.stored(actor, ctx))
             })
