@@ -115,7 +115,7 @@ impl<S: State> Changed<S> {
                 revision,
                 serializer_id: record.payload.serializer_id,
                 manifest: record.payload.manifest.to_string(),
-                offset,
+                offset: Box::new(offset),
                 source,
             }),
         }

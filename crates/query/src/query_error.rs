@@ -28,7 +28,7 @@ pub enum QueryError {
         /// The manifest with which it was stored.
         manifest: String,
         /// The offset after this state.
-        offset: StateOffset,
+        offset: Box<StateOffset>,
         /// The error of decoding it.
         source: DecodeError,
     },

@@ -82,7 +82,7 @@ fn a_query_goes_on_after_a_state_that_cannot_be_decoded() {
             };
             let rest = fixture
                 .queries
-                .current_changes_by_slices::<crate::fixture::Post>("Post", 0..=1023, offset);
+                .current_changes_by_slices::<crate::fixture::Post>("Post", 0..=1023, *offset);
             let rest: Vec<_> = rest.try_collect().await.unwrap();
             assert_eq!(rest.iter().map(seen).collect::<Vec<_>>(), [(id(1), 1)]);
         }
