@@ -48,7 +48,8 @@ impl Persistence {
     ///
     /// The condition may be over any column of the table, those of the
     /// [application](actix_persistence_storage_api::AdditionalColumn) among them. What is stored is read: an actor may
-    /// be about to change it.
+    /// be about to change it. The whole page is decoded: its size is limited as the states are stored, so ask for fewer
+    /// states at a time where compressed ones are much larger in memory.
     ///
     /// # Errors
     /// [`FindStatesError`]: also for a condition that the database does not understand, or that has more or fewer

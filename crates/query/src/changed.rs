@@ -115,6 +115,7 @@ impl<S: State> Changed<S> {
                 revision,
                 serializer_id: record.payload.serializer_id,
                 manifest: record.payload.manifest.to_string(),
+                offset: Box::new(offset),
                 source,
             }),
         }

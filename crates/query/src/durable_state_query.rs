@@ -24,7 +24,7 @@ use crate::{Changed, NoQueries, QueryError, QuerySettings};
 pub type PersistenceIdsStream =
     Pin<Box<dyn Stream<Item = Result<PersistenceId, QueryError>> + Send>>;
 
-/// Changes; after an error nothing comes any more.
+/// Changes; after an error nothing comes any more. [`QueryError::Decode`] has the offset from which another query goes on.
 pub type ChangesStream<S> = Pin<Box<dyn Stream<Item = Result<Changed<S>, QueryError>> + Send>>;
 
 /// Queries over the states of one store; clones share it.

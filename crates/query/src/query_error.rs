@@ -1,7 +1,7 @@
 //! The error that ends a query.
 
 use actix_persistence_persistent_actor::DecodeError;
-use actix_persistence_storage_api::{PersistenceId, Revision, StorageError};
+use actix_persistence_storage_api::{PersistenceId, Revision, StateOffset, StorageError};
 
 /// The reason why a stream ended early.
 #[derive(Debug, thiserror::Error)]
@@ -11,6 +11,9 @@ pub enum QueryError {
     #[error(transparent)]
     Store(#[from] StorageError),
     /// A state is none of this type; see [`State::upcasters`](actix_persistence_persistent_actor::State::upcasters).
+    ///
+    /// The same query from the same offset fails there again. One that begins at `offset` goes on after this state, which
+    /// is then missing in what is made of the changes until it is stored again.
     #[error(
         "the state of {persistence_id:?} at revision {revision} cannot be decoded \
          (serializer {serializer_id}, manifest {manifest:?})"
@@ -24,6 +27,8 @@ pub enum QueryError {
         serializer_id: u32,
         /// The manifest with which it was stored.
         manifest: String,
+        /// The offset after this state.
+        offset: Box<StateOffset>,
         /// The error of decoding it.
         source: DecodeError,
     },

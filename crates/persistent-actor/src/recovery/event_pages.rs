@@ -1,5 +1,7 @@
 //! Reads and decodes the events of one id, page by page, and proves that none is missing.
 
+use std::cell::Cell;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use actix_persistence_journal_actor::{JournalHandle, ReplayFilterMode};
@@ -16,6 +18,9 @@ use crate::serializer::{Place, shown};
 use crate::stores::patience::{self, in_time};
 use crate::time_slice::TimeSlice;
 use crate::{Event, EventMeta, Metadata, RecoveryError, Serializers};
+
+/// The number of bytes of decrypted and decompressed payloads after which a portion of a page ends: 4 MiB.
+const PORTION: usize = 4 * 1024 * 1024;
 
 /// A stored event with what is stored beside it, decoded: nearly always as one of today.
 pub(crate) struct NumberedEvent<E> {
@@ -44,7 +49,8 @@ impl<E> NumberedEvent<E> {
 ///
 /// The next page is asked for as soon as the one before it is there, so that the journal reads while events are decoded
 /// and applied. Pages are read one after the other, as without that: each shows what was deleted until then. No more than
-/// two pages and the filter's window is in memory.
+/// two pages and the filter's window is in memory, as they are stored. Compressed ones may be a hundred times larger when
+/// they are decoded, so a page is decoded in portions.
 pub(crate) struct EventPages<E> {
     journal: JournalHandle,
     persistence_id: PersistenceId,
@@ -57,6 +63,8 @@ pub(crate) struct EventPages<E> {
     deleted_before: SequenceNr,
     /// The page that was requested from the journal, and of which nothing was returned yet.
     ahead: Option<Ahead>,
+    /// The rest of a page, of which the events before these were decoded.
+    undecoded: VecDeque<EventRecord>,
     next: SequenceNr,
     to: SequenceNr,
     left: u64,
@@ -102,6 +110,7 @@ impl<E: Event> EventPages<E> {
             instead_of: None,
             deleted_before,
             ahead: None,
+            undecoded: VecDeque::new(),
         })
     }
 
@@ -111,8 +120,16 @@ impl<E: Event> EventPages<E> {
         self
     }
 
-    /// Returns the next stored events in order; empty at the end.
-    pub(crate) async fn next_page(&mut self) -> Result<Vec<NumberedEvent<E>>, RecoveryError> {
+    /// Returns the next stored events in order, those of a page or the next portion of them; empty at the end.
+    pub(crate) async fn next_portion(&mut self) -> Result<Vec<NumberedEvent<E>>, RecoveryError> {
+        if self.undecoded.is_empty() {
+            self.undecoded = self.next_page().await?.into();
+        }
+        self.decode_portion().await
+    }
+
+    /// Returns what the filter lets pass of the next page of which it lets anything pass; empty at the end.
+    async fn next_page(&mut self) -> Result<Vec<EventRecord>, RecoveryError> {
         while self.wants_more() {
             let passed = match self.read_page().await {
                 Err(missing @ RecoveryError::EventMissing { .. }) => {
@@ -121,13 +138,13 @@ impl<E: Event> EventPages<E> {
                 passed => passed?,
             };
             if !passed.is_empty() {
-                return self.decode_all(passed).await;
+                return Ok(passed);
             }
         }
         let held_back = self.filter.take().map_or_else(Vec::new, |mut filter| {
             std::iter::from_fn(|| filter.release()).collect()
         });
-        self.decode_all(held_back).await
+        Ok(held_back)
     }
 
     /// Reads one page, and returns what the filter lets pass by now.
@@ -248,28 +265,33 @@ impl<E: Event> EventPages<E> {
         Ok(released)
     }
 
-    async fn decode_all(
-        &mut self,
-        records: Vec<EventRecord>,
-    ) -> Result<Vec<NumberedEvent<E>>, RecoveryError> {
-        let mut decoded = Vec::with_capacity(records.len());
-        let mut slice = TimeSlice::begin();
-        for record in records {
-            decoded.push(self.decode(&record)?);
+    /// Decodes events of the page until they have used up a portion.
+    async fn decode_portion(&mut self) -> Result<Vec<NumberedEvent<E>>, RecoveryError> {
+        let mut decoded = Vec::new();
+        let (mut slice, mut bytes) = (TimeSlice::begin(), 0);
+        while bytes < PORTION
+            && let Some(record) = self.undecoded.pop_front()
+        {
+            let (event, unwrapped) = self.decode(&record)?;
+            decoded.push(event);
+            bytes += unwrapped;
             slice.share().await;
         }
         Ok(decoded)
     }
 
-    fn decode(&mut self, record: &EventRecord) -> Result<NumberedEvent<E>, RecoveryError> {
+    /// Decodes an event; returns the size of its payload, decrypted and decompressed, as well.
+    fn decode(&mut self, record: &EventRecord) -> Result<(NumberedEvent<E>, usize), RecoveryError> {
         let sequence_nr = record.sequence_nr;
         self.check_order(sequence_nr)?;
         let payload = &record.payload;
         let place = Place::of_event(&self.persistence_id, sequence_nr);
+        let unwrapped = Cell::new(0);
         let stored = self
             .serializers
             .stored(payload, place)
-            .with_adapter_manifest(&record.adapter_manifest);
+            .with_adapter_manifest(&record.adapter_manifest)
+            .measured_by(&unwrapped);
         let read = self.schema.read(stored);
         let events = read.map_err(|source| RecoveryError::Event {
             persistence_id: self.persistence_id.clone(),
@@ -278,12 +300,13 @@ impl<E: Event> EventPages<E> {
             manifest: shown(&payload.manifest),
             source,
         })?;
-        Ok(NumberedEvent {
+        let event = NumberedEvent {
             sequence_nr,
             timestamp: record.timestamp,
             metadata: Metadata::of_stored(record.metadata.clone()),
             events,
-        })
+        };
+        Ok((event, unwrapped.get()))
     }
 
     /// An event that contradicts one already given is the last resort: the filter sees those within its window.

@@ -168,7 +168,7 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
                     }
                 }
                 Stage::Events(pages) => {
-                    let events = pages.next_page().await?;
+                    let events = pages.next_portion().await?;
                     if !events.is_empty() {
                         return Ok(RecoveryStep::Events(events));
                     }

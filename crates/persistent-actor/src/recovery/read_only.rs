@@ -122,7 +122,7 @@ pub async fn replay_events<E: Event, S>(
         head.deleted_to,
     )?;
     loop {
-        let events = pages.next_page().await?;
+        let events = pages.next_portion().await?;
         if events.is_empty() {
             return Ok(state);
         }

@@ -1,6 +1,7 @@
 //! Values as they came from their stores, not yet decoded.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::error::Error;
 use std::fmt;
 
@@ -18,6 +19,8 @@ pub(crate) struct StoredAt<'a> {
     pub(crate) place: Place<'a>,
     serializers: &'a Serializers,
     adapter_manifest: &'a str,
+    /// Gets the size in bytes once it is known.
+    size: Option<&'a Cell<usize>>,
 }
 
 impl Serializers {
@@ -28,6 +31,7 @@ impl Serializers {
             place,
             serializers: self,
             adapter_manifest: "",
+            size: None,
         }
     }
 }
@@ -39,10 +43,20 @@ impl<'a> StoredAt<'a> {
         self
     }
 
+    /// Returns the same, which sets `size` to the bytes that the payload has once it is decrypted and decompressed.
+    pub(crate) fn measured_by(mut self, size: &'a Cell<usize>) -> Self {
+        self.size = Some(size);
+        self
+    }
+
     /// Decrypts and decompresses it; `name` and `version` are those of its manifest.
     pub(crate) fn unwrap(self, name: &'a str, version: u32) -> Result<Stored<'a>, DecodeError> {
+        let payload = unwrap(self.payload, self.serializers, self.place)?;
+        if let Some(size) = self.size {
+            size.set(payload.len());
+        }
         Ok(Stored {
-            payload: unwrap(self.payload, self.serializers, self.place)?,
+            payload,
             name,
             version,
             adapter_manifest: self.adapter_manifest,

@@ -4,6 +4,8 @@
 mod actix_facts;
 mod any_moment;
 mod dead_letters;
+#[cfg(feature = "zstd")]
+mod decoding_in_portions;
 mod deleted_meanwhile;
 mod deleting_messages;
 mod draining;

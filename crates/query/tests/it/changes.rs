@@ -69,6 +69,27 @@ fn a_state_of_another_type_ends_the_stream_and_is_named() {
 }
 
 #[test]
+fn a_query_goes_on_after_a_state_that_cannot_be_decoded() {
+    let fixture = Fixture::new();
+    fixture.run(async {
+        let foreign = Payload::new(2, "test.other:v1", b"{}".to_vec());
+        let foreign = StateUpdate::new(id(0), 1, foreign);
+        fixture.store.upsert(foreign).await.unwrap();
+        fixture.post(&id(1), 1).await;
+        for mut stream in [fixture.all_changes(), fixture.live_changes()] {
+            let QueryError::Decode { offset, .. } = ends_with_error(&mut stream).await else {
+                panic!("another error")
+            };
+            let rest = fixture
+                .queries
+                .current_changes_by_slices::<crate::fixture::Post>("Post", 0..=1023, *offset);
+            let rest: Vec<_> = rest.try_collect().await.unwrap();
+            assert_eq!(rest.iter().map(seen).collect::<Vec<_>>(), [(id(1), 1)]);
+        }
+    });
+}
+
+#[test]
 fn the_stores_are_called_on_their_own_threads() {
     let fixture = Fixture::new();
     fixture.run(async {

@@ -307,7 +307,8 @@ impl FileKeys {
     }
 }
 
-/// Reads a file: a key and its subject, or nothing, if it was destroyed. One that was cut off is damaged, and not destroyed.
+/// Reads a file: a key and its subject, or nothing, if it was destroyed. One that was cut off is damaged, which is another
+/// thing.
 fn load(path: &Path) -> anyhow::Result<FileKey> {
     let mut bytes = Vec::new();
     File::open(path)?.read_to_end(&mut bytes)?;
