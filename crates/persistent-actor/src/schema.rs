@@ -27,6 +27,8 @@ use crate::serializer::{
     check_manifests, shown,
 };
 use crate::{DecodeError, EncodeError, Event, Serializer, Snapshot};
+#[cfg(feature = "shape-lock")]
+pub(crate) use forms::Knows;
 use forms::{Form, Forms};
 use upcasters::Writing;
 
@@ -151,10 +153,10 @@ impl<T: ToPayload + FromPayload> Schema<T> {
         value.to_payload(Encoder::new(serializers, serializer, &self.manifest, limit))
     }
 
-    /// Returns whether the type has or had the name in a manifest.
+    /// Returns what the type knows of a manifest.
     #[cfg(feature = "shape-lock")]
-    pub(crate) fn has_name_of(&self, manifest: &str) -> bool {
-        self.forms.has_name_of(manifest)
+    pub(crate) fn knows(&self, manifest: &str) -> Knows {
+        self.forms.knows(manifest)
     }
 
     /// Decodes what a store returned: the stored serializer, name and version decide, never the present settings.

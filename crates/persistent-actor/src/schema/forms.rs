@@ -41,6 +41,17 @@ pub(super) struct Forms<T> {
     forms: ByName<T>,
 }
 
+/// The knowledge that a type has of a manifest, the least first.
+#[cfg(feature = "shape-lock")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Knows {
+    Nothing,
+    /// It has or had the name, and never this version.
+    Name,
+    /// It is to read it: it declares this version, or the name is its own.
+    Version,
+}
+
 /// The names under which values of a type are stored today.
 #[derive(Clone, Copy)]
 struct OwnNames {
@@ -115,8 +126,15 @@ impl<T> Forms<T> {
     }
 
     #[cfg(feature = "shape-lock")]
-    pub(super) fn has_name_of(&self, manifest: &str) -> bool {
-        parse_manifest(manifest).is_some_and(|(name, _)| self.forms.contains_key(name))
+    pub(super) fn knows(&self, manifest: &str) -> Knows {
+        match parse_manifest(manifest) {
+            Some((name, _)) if self.own.find(name).is_some() => Knows::Version,
+            Some((name, _)) if self.forms.contains_key(name) => match self.find(manifest) {
+                Ok(_) => Knows::Version,
+                Err(_) => Knows::Name,
+            },
+            _ => Knows::Nothing,
+        }
     }
 
     /// Returns the name under which a stored manifest is read, its version and its form.

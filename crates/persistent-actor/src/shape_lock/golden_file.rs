@@ -10,23 +10,24 @@ use serde_json::Value;
 
 use super::in_file;
 use crate::Serializer;
+use crate::serializer::{Manifest, parse_manifest};
 
 /// A stored value of some version, and what later versions make of it.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GoldenFile {
     pub(super) stored: StoredValue,
-    /// The values of today that it is read as; not there for a value of today itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) read_as: Option<ReadAs>,
+    /// The values of today that it is read as, by each type of which it is no value of today.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) read_as: Vec<ReadAs>,
 }
 
 /// The values of a later version that a stored one is read as.
 #[derive(PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReadAs {
-    /// The version of the type that reads it.
-    pub(super) version: u32,
+    /// The manifest of the type that reads it.
+    pub(super) by: String,
     /// Nothing, if such values are retired.
     values: Vec<StoredValue>,
 }
@@ -47,7 +48,7 @@ impl GoldenFile {
     pub(super) fn of(payload: &Payload) -> Self {
         Self {
             stored: StoredValue::of(payload),
-            read_as: None,
+            read_as: Vec::new(),
         }
     }
 
@@ -66,9 +67,17 @@ impl GoldenFile {
 }
 
 impl ReadAs {
-    pub(super) fn of(version: u32, values: &[Payload]) -> Self {
-        let values = values.iter().map(StoredValue::of).collect();
-        Self { version, values }
+    pub(super) fn of(by: &Manifest, values: &[Payload]) -> Self {
+        Self {
+            by: by.text().to_string(),
+            values: values.iter().map(StoredValue::of).collect(),
+        }
+    }
+
+    /// Returns whether both are by the same type, of whatever version.
+    pub(super) fn has_type_of(&self, other: &Self) -> bool {
+        let name = |read: &Self| parse_manifest(&read.by).map(|(name, _)| name.to_owned());
+        name(self) == name(other)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::error_chain::ErrorChain;
-use crate::schema::Schema;
+use crate::schema::{Knows, Schema};
 use crate::serializer::{EncodedPayload, Manifest, Place};
 use crate::{FromPayload, HARD_PAYLOAD_LIMIT, Serializer, Serializers, ToPayload};
 use actix_persistence_storage_api::{Payload, PersistenceId};
@@ -11,7 +11,7 @@ use actix_persistence_storage_api::{Payload, PersistenceId};
 /// A type of today, whichever it is.
 pub(super) struct Reader {
     manifest: Manifest,
-    reads: Box<dyn Fn(&str) -> bool>,
+    knows: Box<dyn Fn(&str) -> Knows>,
     read: Box<ReadAgain>,
 }
 
@@ -27,14 +27,14 @@ impl Reader {
         let serializers = serializers.clone();
         Self {
             manifest: schema.manifest().clone(),
-            reads: Box::new(move |manifest| names.has_name_of(manifest)),
+            knows: Box::new(move |manifest| names.knows(manifest)),
             read: Box::new(move |payload| read(&types, &serializers, payload)),
         }
     }
 
-    /// Returns whether the type has or had the name under which this is stored.
-    pub(super) fn reads(&self, payload: &Payload) -> bool {
-        (self.reads)(&payload.manifest)
+    /// Returns what the type knows of the manifest under which this is stored.
+    pub(super) fn knows(&self, payload: &Payload) -> Knows {
+        (self.knows)(&payload.manifest)
     }
 
     /// Returns the values of today that this is read as, encoded.
@@ -47,8 +47,8 @@ impl Reader {
         self.manifest.has(&payload.manifest)
     }
 
-    pub(super) fn version(&self) -> u32 {
-        self.manifest.version()
+    pub(super) fn manifest(&self) -> &Manifest {
+        &self.manifest
     }
 }
 

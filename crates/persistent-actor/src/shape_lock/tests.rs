@@ -245,8 +245,9 @@ fn files_of_older_versions_stay_and_say_as_what_they_are_read() {
     assert_eq!(findings.len(), 2, "{findings:#?}");
     assert!(findings[0].contains("has no file"), "{findings:#?}");
     assert!(
-        findings[1]
-            .contains("it does not say as what version 2 reads it: bank/paid:v2 {\"amount\":100}"),
+        findings[1].contains(
+            "it does not say as what bank/paid:v2 reads it: bank/paid:v2 {\"amount\":100}"
+        ),
         "{findings:#?}"
     );
     assert_eq!(second(true).findings(), [""; 0]);
@@ -294,6 +295,46 @@ fn a_file_under_a_name_that_no_type_has_or_had_is_found() {
     assert_eq!(second.findings(), [""; 0]);
     let seen = text(&folder.path().join("events/bank-seen.seen.v1.json"));
     assert!(seen.contains("\"values\": []"), "{seen}");
+}
+
+/// A type of another actor that knows the name too.
+#[derive(Serialize, Deserialize)]
+struct Booked {
+    amount: u64,
+}
+
+impl From<Paid1> for Booked {
+    fn from(Paid1 { cents: amount }: Paid1) -> Self {
+        Self { amount }
+    }
+}
+
+impl Event for Booked {
+    const MANIFEST: &'static str = "bank/booked";
+    const VERSION: u32 = 1;
+
+    fn upcasters() -> Upcasters<Self> {
+        Upcasters::new().chain_of("bank/paid", Chain::of::<Paid1>(1))
+    }
+}
+
+#[test]
+fn a_file_is_checked_by_each_type_that_knows_its_name() {
+    let folder = locked();
+    let booked = |writes| lock(&folder, writes).event("booked", &Booked { amount: 1 });
+    let both = |writes| booked(writes).event("hundred", &Doubled { amount: 100 });
+    assert_eq!(both(true).findings(), [""; 0]);
+    let file = text(&folder.path().join(FILE));
+    for by in ["bank/booked:v1", "bank/paid:v2"] {
+        assert!(file.contains(&format!("\"by\": \"{by}\"")), "{file}");
+    }
+    assert_eq!(both(false).findings(), [""; 0]);
+    let wrong = booked(false).event("hundred", &Paid2 { amount: 100 });
+    let told = wrong.findings().concat();
+    assert!(told.contains("read as another value than before"), "{told}");
+    let unread = booked(false).event("hundred", &Unchanged { amount: 100 });
+    let told = unread.findings().concat();
+    assert!(told.contains("today's program does not read it"), "{told}");
 }
 
 #[test]

@@ -312,6 +312,21 @@ fn items_of_streams_and_ticks_of_intervals_have_no_metadata() {
 }
 
 #[test]
+fn items_of_a_stream_that_actix_polls_have_that_of_who_added_it() {
+    run(|| async {
+        let world = World::new();
+        let clerk = start(&world);
+        let makes = turn(|_, ctx| {
+            <Clerk as StreamHandler<i64>>::add_stream(stream::iter([2, 3]), ctx);
+        });
+        send(&clerk, &correlated("a"), makes).await;
+        a_minute().await;
+        let expected = ["2 a<none", "3 a<none"];
+        assert_eq!(without_numbers(stored(&world.environment).await), expected);
+    });
+}
+
+#[test]
 fn a_command_keeps_its_metadata_while_it_is_put_aside() {
     run(|| async {
         let (world, journal) = World::scripted();
