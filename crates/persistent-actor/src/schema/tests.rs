@@ -153,7 +153,7 @@ fn each_stored_form_is_read_through_all_steps_after_it() {
     }
 }
 
-/// What its decoder saw: the name and the version under which it is read.
+/// The name and the version that its decoder saw.
 struct Named(String);
 
 impl ToPayload for Named {
