@@ -169,7 +169,7 @@ impl<'a> Encoder<'a> {
     /// An id below [`FIRST_APPLICATION_SERIALIZER_ID`] does not compile.
     ///
     /// # Errors
-    /// [`EncodeError`] with its error as the source if `write` fails, which must not quote the value; also if there are too many bytes, or if a registered format has this id.
+    /// [`EncodeError`] with its error as the source if `write` fails, which must not quote the value; and if there are too many bytes, or if a registered format has this id.
     pub fn write<const ID: u32>(
         self,
         write: impl FnOnce(&mut dyn Write) -> Result<(), Box<dyn Error + Send + Sync>>,
