@@ -107,6 +107,7 @@ impl Manifest {
         (manifest == &*self.text).then_some((self.name, self.version))
     }
 
+    #[cfg(feature = "shape-lock")]
     pub(crate) fn version(&self) -> u32 {
         self.version
     }
