@@ -46,6 +46,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "storage-api::make_in",
         "calls of a store, in a task of that store",
     ),
+    (
+        "storage-api::transact_returning",
+        "the whole of `transact`, which is dropped here",
+    ),
 ];
 
 /// The return type of a function that gives a future, or a stream, has one of these.
