@@ -23,7 +23,7 @@ pub use versions::Versions;
 use crate::Shredded;
 use crate::error::panics::caught;
 use crate::serializer::{
-    EncodedPayload, Encoder, FromPayload, Manifest, Serializers, Stored, StoredAt, ToPayload,
+    EncodedPayload, Encoder, FromPayload, Manifest, Serializers, StoredAt, ToPayload,
     check_manifests, shown,
 };
 use crate::{DecodeError, EncodeError, Event, Serializer, Snapshot};
@@ -38,8 +38,6 @@ use upcasters::Writing;
 pub(crate) struct Schema<T> {
     manifest: Manifest,
     forms: Forms<T>,
-    /// Decodes today's form.
-    own: fn(&Stored<'_>) -> Result<T, DecodeError>,
     writing: Option<(Manifest, Writing<T>)>,
     /// Returns what takes the place of a value whose key was destroyed.
     #[cfg(feature = "encryption")]
@@ -97,7 +95,6 @@ impl<T: ToPayload + FromPayload> Schema<T> {
         Ok(Self {
             manifest: Manifest::new(name, others, version),
             forms,
-            own: |stored| stored.decode(),
             writing: writing.map(|writing| (Manifest::new(name, others, writing.version), writing)),
             #[cfg(feature = "encryption")]
             shredded: |_| None,
@@ -164,16 +161,14 @@ impl<T: ToPayload + FromPayload> Schema<T> {
     /// Every size up to [`HARD_PAYLOAD_LIMIT`](crate::HARD_PAYLOAD_LIMIT) is decoded, whatever the limits of today are.
     pub(crate) fn read(&self, stored: StoredAt<'_>) -> Result<Read<T>, DecodeError> {
         // Nearly all have the manifest of today.
-        let (name, version, form) = match self.manifest.parts_of(&stored.payload.manifest) {
+        let (name, version, step) = match self.manifest.parts_of(&stored.payload.manifest) {
             Some((name, version)) => (name, version, None),
-            None => {
-                let (name, version, form) = self.forms.find(&stored.payload.manifest)?;
-                (name, version, Some(form))
-            }
+            None => match self.forms.find(&stored.payload.manifest)? {
+                (name, version, Form::Own) => (name, version, None),
+                (name, version, Form::Step(step)) => (name, version, Some(step)),
+                (_, _, Form::Nothing) => return Ok(Read::Many(Vec::new())),
+            },
         };
-        if matches!(form, Some(Form::Nothing)) {
-            return Ok(Read::Many(Vec::new()));
-        }
         let unwrapped = match stored.unwrap(name, version) {
             Ok(unwrapped) => unwrapped,
             #[cfg(feature = "encryption")]
@@ -189,10 +184,9 @@ impl<T: ToPayload + FromPayload> Schema<T> {
             }
             Err(error) => return Err(error),
         };
-        match form {
-            None | Some(Form::Own) => (self.own)(&unwrapped).map(Read::One),
-            Some(Form::Nothing) => Ok(Read::Many(Vec::new())),
-            Some(Form::Step(step)) => caught(|| step(&unwrapped)).unwrap_or_else(|message| {
+        match step {
+            None => unwrapped.decode().map(Read::One),
+            Some(step) => caught(|| step(&unwrapped)).unwrap_or_else(|message| {
                 Err(DecodeError::StepPanicked {
                     manifest: shown(&stored.payload.manifest),
                     message: message.into(),

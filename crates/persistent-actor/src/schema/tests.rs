@@ -6,6 +6,7 @@ use actix_persistence_storage_api::{Payload, PersistenceId};
 use serde::{Deserialize, Serialize};
 
 use super::*;
+use crate::Stored;
 use crate::serializer::Place;
 
 /// The event of today, of version 4.

@@ -20,7 +20,7 @@ use crate::{EncodeError, EncodedPayload, Encoder, ToPayload};
 /// [`renamed`](Self::renamed) and [`chain_of`](Self::chain_of). A declaration with a gap, with a version twice, or with one that
 /// is not below `VERSION` is refused when an actor is [started](crate::StartError::Upcasters).
 ///
-/// What is stored and not declared is never passed over: it makes the recovery fail, as one of a version above `VERSION`
+/// A stored form that is not declared is never passed over: it makes the recovery fail, as one of a version above `VERSION`
 /// does.
 ///
 /// ```

@@ -8,6 +8,7 @@ use actix_persistence_storage_api::Payload;
 
 use super::super::*;
 use super::read_payload;
+use crate::Stored;
 
 /// The way in which it was read.
 #[derive(Clone, Debug, PartialEq)]
