@@ -121,7 +121,8 @@ kind = "sqlite"
 change-event-journal = "events"
 "#;
 
-fn config(journal: &str, states: &str) -> Config {
+/// Returns the config of a journal and a state store whose changes have events in it, each in its file.
+pub(crate) fn config(journal: &str, states: &str) -> Config {
     let config = Config::from_toml(CONFIG, "app.toml").unwrap();
     config
         .with("persistence.journal.events.url", journal)

@@ -3,10 +3,10 @@
 use actix::Arbiter;
 use actix::prelude::*;
 use actix_persistence::prelude::*;
-use actix_persistence::{Config, PersistError};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use crate::change_events::config;
 use crate::note::{Note, Written};
 
 const TRACEPARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -115,26 +115,10 @@ impl Handler<Change> for Note {
     }
 }
 
-const CONFIG: &str = r#"
-[persistence.journal]
-plugin = "events"
-[persistence.journal.events]
-kind = "sqlite"
-[persistence.state]
-plugin = "notes"
-[persistence.state.notes]
-kind = "sqlite"
-change-event-journal = "events"
-"#;
-
 async fn open(directory: &tempfile::TempDir) -> Persistence {
     let file = directory.path().join("stations.db");
     let file = file.to_str().unwrap();
-    let config = Config::from_toml(CONFIG, "app.toml").unwrap();
-    let config = config
-        .with("persistence.journal.events.url", file)
-        .with("persistence.state.notes.url", file);
-    Persistence::open(config).await.unwrap()
+    Persistence::open(config(file, file)).await.unwrap()
 }
 
 fn request() -> Metadata {
