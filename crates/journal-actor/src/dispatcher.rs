@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_persistence_storage_api::{JournalCapabilities, PersistenceId};
+use actix_persistence_storage_api::{JournalCapabilities, NUMBER_OF_SLICES, PersistenceId};
 use actix_persistence_store_actor::{
     Call, CircuitBreaker, Gate, Refuse, StoreHealth, StoreService,
 };
@@ -12,6 +12,10 @@ use crate::journal_settings::JournalSettings;
 use crate::lane::{Lane, LaneSender};
 use crate::plugin_calls::PluginCalls;
 use crate::request::{Ordered, Read, Request};
+
+/// The number of blocks of slices that lanes share out, or more where there are more lanes: a store that divides the
+/// slices into as many parts, or into more, has no part of two lanes.
+const BLOCKS: usize = 8;
 
 /// Hands the requests of the journal actor to the lanes and to the journal.
 pub(crate) struct Dispatcher {
@@ -43,12 +47,18 @@ impl Dispatcher {
 
     /// An id always has the same lane, or its order would be lost.
     ///
-    /// Lanes share out the slices, so that a journal that locks something for a number of slices sees lanes that do not
-    /// wait for each other. Not in ranges: ids that are numbered through have slices beside each other.
+    /// Lanes share out blocks of slices that follow on each other, so that a journal that locks something for a block sees
+    /// lanes that do not wait for each other. In turns, and not a large range each: ids that are numbered through have
+    /// slices beside each other.
     fn lane(&self, persistence_id: &PersistenceId) -> &LaneSender {
         match self.lanes.as_slice() {
             [lane] => lane,
-            lanes => &lanes[usize::from(persistence_id.slice()) % lanes.len()],
+            lanes => {
+                let blocks = lanes.len().next_power_of_two().max(BLOCKS);
+                let block =
+                    usize::from(persistence_id.slice()) * blocks / usize::from(NUMBER_OF_SLICES);
+                &lanes[block % lanes.len()]
+            }
         }
     }
 

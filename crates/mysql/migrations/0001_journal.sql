@@ -1,15 +1,16 @@
 -- Version 1 of the journal. The names in braces are settings, checked before they are put in.
 -- Every statement can be repeated: making tables ends a transaction, so a step may break in the middle.
 
--- `ordering` is the offset of queries, which others store: in each of eight partitions of the slices numbers are in the
--- order of commits, and have gaps. Slices that differ by 8 are together, as they are in the lanes of a journal.
+-- `ordering` is the offset of queries, which others store: in each partition of the slices numbers are in the order of
+-- commits, and have gaps. Slices that follow on each other are together, as readers share them out.
+-- `partition_nr` is what the store says: a generated column would fix the number of partitions for ever.
 -- `bytes` counts both payloads, so that a page is cut without reading them.
 CREATE TABLE IF NOT EXISTS {event_table} (
     persistence_id         VARBINARY(255) NOT NULL, -- UTF-8; bytes, because every collation takes some ids for equal
     sequence_nr            BIGINT         NOT NULL,
     ordering               BIGINT         NOT NULL,
     slice                  SMALLINT       NOT NULL,
-    partition_nr           TINYINT        GENERATED ALWAYS AS (slice % 8) STORED,
+    partition_nr           TINYINT        NOT NULL, -- slice * partitions / 1024
     entity_type            VARBINARY(255) GENERATED ALWAYS AS
         (LEFT(persistence_id, GREATEST(LOCATE(X'7C', persistence_id), 1) - 1)) VIRTUAL, -- up to the first '|'
     timestamp              BIGINT         NOT NULL, -- microseconds since 1970, UTC
@@ -33,7 +34,7 @@ CREATE TABLE IF NOT EXISTS {tag_table} (
     sequence_nr    BIGINT         NOT NULL,
     tag            VARBINARY(255) NOT NULL, -- UTF-8
     slice          SMALLINT       NOT NULL,
-    partition_nr   TINYINT        GENERATED ALWAYS AS (slice % 8) STORED,
+    partition_nr   TINYINT        NOT NULL,
     ordering       BIGINT         NOT NULL,
     PRIMARY KEY (persistence_id, sequence_nr, tag),
     KEY {tag_index} (tag, partition_nr, ordering)
@@ -53,13 +54,20 @@ CREATE TABLE IF NOT EXISTS {metadata_table} (
     CHECK (swept_to <= deleted_to)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- How far each partition is numbered. A transaction raises the row just before it stores events and holds it until its
+-- How far each partition is numbered; each row has the number of all of them, too. A transaction raises the row just before it stores events and holds it until its
 -- commit, so that the order of numbers is that of commits. Numbers are never below the microseconds of the server's clock.
 -- Whoever reads by them asks this table first: see docs/adr/0005-commit-order.md.
 CREATE TABLE IF NOT EXISTS {ordering_table} (
     partition_nr TINYINT NOT NULL PRIMARY KEY,
+    partitions   TINYINT NOT NULL,
     newest       BIGINT  NOT NULL
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
-INSERT IGNORE INTO {ordering_table} (partition_nr, newest)
-VALUES (0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (6, 0), (7, 0);
+-- None if some are there, perhaps of another number: a step that broke is repeated by whoever comes next.
+INSERT INTO {ordering_table} (partition_nr, partitions, newest)
+SELECT tens.digit * 8 + ones.digit, {partitions}, 0
+FROM (SELECT 0 AS digit UNION SELECT 1 UNION SELECT 2 UNION SELECT 3
+      UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION SELECT 7) AS tens
+CROSS JOIN (SELECT 0 AS digit UNION SELECT 1 UNION SELECT 2 UNION SELECT 3
+            UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION SELECT 7) AS ones
+WHERE tens.digit * 8 + ones.digit < {partitions} AND NOT EXISTS (SELECT 1 FROM {ordering_table} AS made);

@@ -43,6 +43,7 @@ impl Dialect for Mysql {
         let numbers = options.ordering_table()?;
         let names = SqlNames::new('`', None)
             .plain("event_index", &events.index("numbered"))
+            .with_partitions(options.partitions()?)
             .table("ordering_table", &numbers);
         Ok(options.payload_column.add_to(names))
     }

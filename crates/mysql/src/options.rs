@@ -1,10 +1,10 @@
 //! The settings of a store on MySQL or MariaDB.
 
 use actix_persistence_sql::{
-    InvalidOption, SchemaDialect, ServerKind, ServerOptions, Settings, SqlNames, StoreOptions,
-    TableName, refuses_no_json,
+    InvalidOption, Partitions, SchemaDialect, ServerKind, ServerOptions, Settings, SqlNames,
+    StoreOptions, TableName, refuses_no_json,
 };
-use actix_persistence_storage_api::SectionReader;
+use actix_persistence_storage_api::{Partition, SectionReader};
 
 use crate::Mysql;
 
@@ -31,6 +31,13 @@ pub struct MysqlOptions {
     /// `payload-column`: how the tables keep events, snapshots and states; fixed when they are made.
     /// Default [`PayloadColumn::Bytes`].
     pub payload_column: PayloadColumn,
+    /// `counter-partitions`: the number of parts of the slices, each with a counter of its own, by which events and states
+    /// are numbered: a power of two, at most 64. It is fixed when the tables are made, and 8 where none is given. Default
+    /// `None`, which takes what the tables have; a store whose tables have another number is refused.
+    ///
+    /// Transactions that write to the same part come one after the other, and a reader of some slices asks the parts that
+    /// these are of.
+    pub counter_partitions: Option<u16>,
 }
 
 /// The place that a commit must have reached before it is confirmed.
@@ -113,6 +120,7 @@ impl MysqlOptions {
             store: StoreOptions::for_server(),
             durability: Durability::default(),
             payload_column: PayloadColumn::default(),
+            counter_partitions: None,
         }
     }
 
@@ -142,6 +150,18 @@ impl MysqlOptions {
     pub fn with_payload_column(mut self, payload_column: PayloadColumn) -> Self {
         self.payload_column = payload_column;
         self
+    }
+
+    /// Sets the number of parts of the slices that have counters of their own.
+    #[must_use]
+    pub fn with_counter_partitions(mut self, counter_partitions: u16) -> Self {
+        self.counter_partitions = Some(counter_partitions);
+        self
+    }
+
+    /// Returns the partitions of tables that nobody has looked at yet.
+    pub(crate) fn partitions(&self) -> Result<Partitions, InvalidOption> {
+        Partitions::new(COUNTER_PARTITIONS, self.counter_partitions)
     }
 
     /// Returns the table of the events, checked.
@@ -176,6 +196,13 @@ impl MysqlOptions {
     }
 }
 
+const COUNTER_PARTITIONS: &str = "counter-partitions";
+
+fn read_partitions(reader: &mut SectionReader<'_>) -> Option<u16> {
+    let wanted = reader.integer_or(COUNTER_PARTITIONS, 0, 1..=u64::from(Partition::MOST));
+    u16::try_from(wanted).ok().filter(|wanted| *wanted > 0)
+}
+
 impl Settings for MysqlOptions {
     /// Connections are made from the settings alone.
     type Resources = ();
@@ -194,6 +221,7 @@ impl Settings for MysqlOptions {
                 &PayloadColumn::WORDS,
                 PayloadColumn::default(),
             ),
+            counter_partitions: read_partitions(reader),
         }
     }
 
@@ -201,6 +229,7 @@ impl Settings for MysqlOptions {
         let mut mistakes = self.server.mistakes(&KIND);
         mistakes.extend(self.store.mistakes());
         mistakes.extend(self.twin_of_ordering());
+        mistakes.extend(self.partitions().err());
         mistakes
     }
 

@@ -9,14 +9,15 @@ mod snapshot_queries;
 mod state_queries;
 
 use actix_persistence_sql::{
-    ChangeEventTexts, JournalStatements, SnapshotStatements, SqlNames, StateStatements,
+    ChangeEventTexts, JournalStatements, Partitions, SnapshotStatements, SqlNames, StateStatements,
     StatementDialect,
 };
+use actix_persistence_storage_api::Partition;
+use sqlx::SqlStr;
 
 use crate::Mysql;
 
 pub use journal_queries::JournalQueries;
-pub(crate) use journal_queries::PARTITIONS;
 pub(crate) use rows::{LARGEST, RowsStatement, chunk_sizes};
 
 impl StatementDialect for Mysql {
@@ -38,6 +39,21 @@ impl StatementDialect for Mysql {
     fn state_statements(names: &SqlNames) -> StateStatements {
         state_queries::state_statements(names)
     }
+}
+
+/// Returns the partitions of the tables with these names.
+fn partitions_of(names: &SqlNames) -> Partitions {
+    let partitions = names.partitions();
+    partitions
+        .expect("all names of this crate have partitions")
+        .clone()
+}
+
+/// Returns statements for 1, 2, 4, 8, .. partitions: those that are left over are bound so that they find nothing, or are the
+/// same once more.
+fn powers_of_partitions(statement: impl Fn(usize) -> SqlStr) -> Vec<SqlStr> {
+    let powers = 0..=Partition::MOST.ilog2();
+    powers.map(|power| statement(1 << power)).collect()
 }
 
 /// Begins a transaction, at the isolation level of the session.
@@ -133,13 +149,13 @@ WHERE table_schema = DATABASE() AND CAST(table_name AS BINARY) = CAST(? AS BINAR
 
 /// Changes nothing, but fails if the user lacks a privilege of the journal, or if the server is read only.
 pub(crate) const TRY_JOURNAL: &[&str] = &[
-    "INSERT INTO {event_table} (persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, serializer_id,
-         event_manifest, adapter_manifest, tag_count, bytes, checksum, payload)
-     SELECT persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, serializer_id, event_manifest,
-         adapter_manifest, tag_count, bytes, checksum, payload
+    "INSERT INTO {event_table} (persistence_id, sequence_nr, ordering, slice, partition_nr, timestamp, writer_uuid,
+         serializer_id, event_manifest, adapter_manifest, tag_count, bytes, checksum, payload)
+     SELECT persistence_id, sequence_nr, ordering, slice, partition_nr, timestamp, writer_uuid, serializer_id,
+         event_manifest, adapter_manifest, tag_count, bytes, checksum, payload
      FROM {event_table} WHERE 1 = 0",
-    "INSERT INTO {tag_table} (persistence_id, sequence_nr, tag, slice, ordering)
-     SELECT persistence_id, sequence_nr, tag, slice, ordering FROM {tag_table} WHERE 1 = 0",
+    "INSERT INTO {tag_table} (persistence_id, sequence_nr, tag, slice, partition_nr, ordering)
+     SELECT persistence_id, sequence_nr, tag, slice, partition_nr, ordering FROM {tag_table} WHERE 1 = 0",
     "INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
      SELECT persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid FROM {metadata_table} WHERE 1 = 0",
     "UPDATE {metadata_table} SET highest = highest WHERE 1 = 0",
@@ -161,14 +177,22 @@ pub(crate) const TRY_SNAPSHOT_STORE: &[&str] = &[
 /// The same of a table of states.
 /// A column of the application may need a value: without `IGNORE` that is an error even if nothing is inserted.
 pub(crate) const TRY_STATE_STORE: &[&str] = &[
-    "INSERT IGNORE INTO {state_table} (persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id,
-         manifest, checksum, payload)
-     SELECT persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id, manifest, checksum, payload
+    "INSERT IGNORE INTO {state_table} (persistence_id, revision, ordering, deleted, slice, partition_nr, timestamp, tags,
+         serializer_id, manifest, checksum, payload)
+     SELECT persistence_id, revision, ordering, deleted, slice, partition_nr, timestamp, tags, serializer_id, manifest,
+         checksum, payload
      FROM {state_table} WHERE 1 = 0",
     "UPDATE {state_table} SET revision = revision WHERE 1 = 0",
     "UPDATE {state_ordering_table} SET newest = newest WHERE 1 = 0",
     "DELETE FROM {state_table} WHERE 1 = 0",
 ];
+
+/// The counters of events. Returns: partition, the number of all partitions.
+pub(crate) const EVENT_COUNTERS: &str =
+    "SELECT partition_nr, partitions FROM {ordering_table} ORDER BY partition_nr";
+/// The same of states.
+pub(crate) const STATE_COUNTERS: &str =
+    "SELECT partition_nr, partitions FROM {state_ordering_table} ORDER BY partition_nr";
 
 /// The counters of events that are lower than the rows: that of each partition, found by the index. Returns: partition,
 /// the number to be reached.

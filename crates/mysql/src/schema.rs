@@ -8,9 +8,9 @@ use sqlx::{Executor, MySqlConnection};
 
 use crate::Mysql;
 use crate::queries::{
-    COLUMNS, CREATE_VERSION_TABLE, EVENTS_AHEAD, HAS_STATE_INDEX, LOCK_SCHEMA, OTHER_PAYLOADS,
-    RAISE_EVENT_COUNTER, RAISE_STATE_COUNTER, SELECT_VERSION, SET_VERSION, STATES_AHEAD,
-    TABLE_EXISTS, TRY_JOURNAL, TRY_SNAPSHOT_STORE, TRY_STATE_STORE,
+    COLUMNS, CREATE_VERSION_TABLE, EVENT_COUNTERS, EVENTS_AHEAD, HAS_STATE_INDEX, LOCK_SCHEMA,
+    OTHER_PAYLOADS, RAISE_EVENT_COUNTER, RAISE_STATE_COUNTER, SELECT_VERSION, SET_VERSION,
+    STATE_COUNTERS, STATES_AHEAD, TABLE_EXISTS, TRY_JOURNAL, TRY_SNAPSHOT_STORE, TRY_STATE_STORE,
 };
 
 impl SchemaDialect for Mysql {
@@ -76,8 +76,34 @@ impl SchemaDialect for Mysql {
                 "the tables were made with another 'payload-column'; set it as it was then, or choose other table names",
             ));
         }
+        find_partitions(connection, names).await?;
         raise_counters(connection, names).await
     }
+}
+
+/// Reads into how many partitions the slices are divided.
+async fn find_partitions(
+    connection: &mut MySqlConnection,
+    names: &SqlNames,
+) -> Result<(), SqlError> {
+    let counters = if names.has("event_table") {
+        EVENT_COUNTERS
+    } else if names.has("state_table") {
+        STATE_COUNTERS
+    } else {
+        return Ok(());
+    };
+    let Some(partitions) = names.partitions() else {
+        return Ok(());
+    };
+    let rows = sqlx::query(names.fill(counters))
+        .fetch_all(connection)
+        .await?;
+    let counters = rows.iter().map(|row| {
+        let nr = get_integer::<Mysql>(row, 0)?;
+        Ok((nr, get_integer::<Mysql>(row, 1)?))
+    });
+    partitions.find(&counters.collect::<Result<Vec<_>, SqlError>>()?)
 }
 
 /// Moves counters on that are lower than the rows, as after tables were restored from different moments: new rows

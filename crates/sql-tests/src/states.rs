@@ -41,7 +41,7 @@ pub use groups::{
 };
 pub use live_query::a_live_query_gives_every_last_state_of_a_thousand;
 pub use new_states::{
-    readers_miss_no_new_state_of_any_sequence, readers_miss_no_new_state_of_one_sequence,
+    readers_miss_no_new_state_of_any_partition, readers_miss_no_new_state_of_one_partition,
 };
 pub use pages::{
     a_condition_takes_its_own_values_and_stands_alone, many_changes_of_one_number_are_all_read,
@@ -119,8 +119,8 @@ macro_rules! test_states {
             an_event_that_is_too_large_stores_nothing
             states_and_their_events_start_again_after_purges
             a_reader_gets_every_last_state_while_transactions_end_in_any_order
-            readers_miss_no_new_state_of_one_sequence
-            readers_miss_no_new_state_of_any_sequence
+            readers_miss_no_new_state_of_one_partition
+            readers_miss_no_new_state_of_any_partition
             a_live_query_gives_every_last_state_of_a_thousand
         }
     };

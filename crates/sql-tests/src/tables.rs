@@ -66,6 +66,11 @@ pub trait Tables: Send + Sync {
         "persistence_id, sequence_nr, ordering, slice"
     }
 
+    /// Returns the columns of a row of a state that come from its slice.
+    fn columns_of_slice(&self) -> &'static str {
+        "slice"
+    }
+
     /// Returns assignments that make an event one that cannot be read, beside those that every database takes.
     fn damages(&self) -> &'static [&'static str];
 

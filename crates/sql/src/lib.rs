@@ -14,6 +14,7 @@ mod group;
 mod names;
 mod options;
 mod page;
+mod partitions;
 mod placeholders;
 mod refusal;
 mod row;
@@ -40,6 +41,7 @@ pub use journal::SqlJournal;
 pub use names::SqlNames;
 pub use options::{InvalidOption, Settings, StoreOptions, read_bytes, read_count, within};
 pub use page::{MOST_BYTES, MOST_TEXT_BYTES, PageStatements, read_page_of_rows, too_large};
+pub use partitions::Partitions;
 pub use placeholders::{Piece, Quoting, pieces};
 pub use plugin::SqlPlugin;
 pub use refusal::refuses_no_json;
@@ -59,7 +61,7 @@ pub use sqlx_database::SqlxDatabase;
 pub use state_store::SqlStateStore;
 pub use statements::{
     BeginningStatements, JournalStatements, LateNumberingStatements, NumberingStatements,
-    SnapshotStatements, StateStatements,
+    PartitionStatements, SnapshotStatements, StateStatements,
 };
 pub use table_name::TableName;
 pub use values::{Values, to_bound, to_integer};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
 
-use crate::{MOST_BYTES, MOST_TEXT_BYTES, TableName};
+use crate::{MOST_BYTES, MOST_TEXT_BYTES, Partitions, TableName};
 
 /// The names that replace `{keys}` in the texts of a plugin.
 ///
@@ -15,6 +15,7 @@ pub struct SqlNames {
     quote: char,
     schema: Option<TableName>,
     replacements: Vec<(String, String)>,
+    partitions: Option<Partitions>,
 }
 
 impl SqlNames {
@@ -25,6 +26,7 @@ impl SqlNames {
             quote,
             schema,
             replacements: Vec::new(),
+            partitions: None,
         };
         let names = match names.schema.clone() {
             Some(schema) => {
@@ -65,6 +67,22 @@ impl SqlNames {
         self.replacements
             .push((format!("{{{key}}}"), sql.to_owned()));
         self
+    }
+
+    /// Returns the names with the partitions of the tables, which `{partitions}` stands for: their number in tables that
+    /// are made.
+    #[must_use]
+    pub fn with_partitions(self, partitions: Partitions) -> Self {
+        let number = partitions.of_new_tables().to_string();
+        Self {
+            partitions: Some(partitions),
+            ..self.text("partitions", &number)
+        }
+    }
+
+    /// Returns the partitions of the tables; `None` if one counter numbers all rows, or none does.
+    pub fn partitions(&self) -> Option<&Partitions> {
+        self.partitions.as_ref()
     }
 
     /// Returns whether something stands for a key.

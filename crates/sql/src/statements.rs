@@ -1,6 +1,9 @@
 //! The statements that every database has, in its own words.
 
+use actix_persistence_storage_api::Partition;
 use sqlx::SqlStr;
+
+use crate::{Partitions, SqlError};
 
 /// The statements of a journal that differ in nothing but their text.
 ///
@@ -76,7 +79,8 @@ pub struct StateStatements {
     /// Values: entity type, number of the last change that was read, its id, first and last slice, the most; the most bytes
     /// of payloads.
     /// Where there is a numbering, before the id the number up to which changes are complete, and that of the last change
-    /// again; all of it up to the most for each partition, and the most of all of them.
+    /// again; all of it up to the most for each partition, and the most of all of them. Where there are
+    /// [partitions](PartitionStatements), the number of the partition after the entity type.
     /// Returns: id, number; the rest as `load`, up to the checksum. Of what does not fit into the bytes at least one
     /// row, and the first row anyway.
     pub changes: SqlStr,
@@ -104,6 +108,22 @@ impl StateStatements {
         let numbering = self.numbering.as_ref()?;
         Some((numbering, numbering.late.as_ref()?))
     }
+
+    /// Returns the partitions whose counters number rows, where there are several.
+    pub(crate) fn partitioned(&self) -> Option<&PartitionStatements> {
+        self.numbering.as_ref()?.partitioned.as_ref()
+    }
+
+    /// Returns the partition of a slice.
+    ///
+    /// # Errors
+    /// If their number was not read yet.
+    pub(crate) fn partition_of(&self, slice: u16) -> Result<Partition, SqlError> {
+        match self.partitioned() {
+            Some(partitioned) => partitioned.partitions.of_slice(slice),
+            None => Ok(Partition::ONLY),
+        }
+    }
 }
 
 /// Statements that store a row of a state, and begin the transaction.
@@ -122,8 +142,8 @@ pub struct BeginningStatements {
 /// See docs/adr/0005-commit-order.md.
 #[derive(Clone, Debug)]
 pub struct NumberingStatements {
-    /// The number of partitions: a row belongs to the one whose number is the rest of its slice.
-    pub partitions: u16,
+    /// The partitions that have counters of their own; `None` if one counter numbers all rows.
+    pub partitioned: Option<PartitionStatements>,
     /// Assigns the row of an id a number that was just reached. Values: the distance of that number below the highest,
     /// id.
     pub set: SqlStr,
@@ -132,6 +152,17 @@ pub struct NumberingStatements {
     /// None where one transaction writes at a time: there a second statement in the text of `insert`, `update` and `overwrite`
     /// raises the counter by 1, if the row is there with its number.
     pub late: Option<LateNumberingStatements>,
+}
+
+/// The partitions of a table, whose rows hold the number of theirs: after the slice in what
+/// [`insert`](StateStatements::insert) stores.
+#[derive(Clone, Debug)]
+pub struct PartitionStatements {
+    /// The number of partitions, read when the store is opened.
+    pub partitions: Partitions,
+    /// The statements [`changes`](StateStatements::changes) for 1, 2, 4, 8, .. partitions, up to
+    /// [`Partition::MOST`].
+    pub changes: Vec<SqlStr>,
 }
 
 /// The statements that number rows at the end of their transaction.

@@ -25,14 +25,14 @@ pub use journal::{
     ReplayPage, ReplayRange, StreamHead, TakeOverRequest, TakenOver, WriteOutcome,
 };
 pub use record::{
-    Epoch, InvalidPersistenceId, NUMBER_OF_SLICES, Payload, PersistenceId, Revision, SequenceNr,
-    Timestamp, WriterId, slice_of,
+    Epoch, InvalidPersistenceId, NUMBER_OF_SLICES, Partition, Payload, PersistenceId, Revision,
+    SequenceNr, Timestamp, WriterId, slice_of,
 };
 pub use snapshot_store::{SnapshotCriteria, SnapshotMetadata, SnapshotRecord};
 pub use state_store::{
-    ChangeEvent, ChangeKind, ChangedState, CurrentState, InvalidStateOffset, PersistenceIdsQuery,
-    StateChange, StateChangesPage, StateChangesQuery, StateDelete, StateOffset, StatePosition,
-    StateQueries, StateRecord, StateUpdate, StateWrite,
+    ChangeEvent, ChangeKind, ChangedState, CurrentState, InvalidStateOffset, OtherPartitions,
+    PersistenceIdsQuery, StateChange, StateChangesPage, StateChangesQuery, StateDelete,
+    StateOffset, StatePosition, StateQueries, StateRecord, StateUpdate, StateWrite,
 };
 pub use text_limit::MAX_TEXT_BYTES;
 

@@ -1,5 +1,6 @@
 //! The parts that stored records are made of: ids, numbers, times and bytes.
 
+mod partition;
 mod payload;
 mod persistence_id;
 mod revision;
@@ -8,6 +9,7 @@ mod slice;
 mod timestamp;
 mod writer_id;
 
+pub use partition::Partition;
 pub use payload::Payload;
 pub use persistence_id::{InvalidPersistenceId, PersistenceId};
 pub use revision::Revision;

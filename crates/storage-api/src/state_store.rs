@@ -15,7 +15,7 @@ use async_trait::async_trait;
 pub use change_event::ChangeEvent;
 pub use state_change::{ChangeKind, StateChange};
 pub use state_delete::StateDelete;
-pub use state_offset::{InvalidStateOffset, StateOffset, StatePosition};
+pub use state_offset::{InvalidStateOffset, OtherPartitions, StateOffset, StatePosition};
 pub use state_queries::{
     ChangedState, PersistenceIdsQuery, StateChangesPage, StateChangesQuery, StateQueries,
 };

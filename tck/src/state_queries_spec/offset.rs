@@ -1,6 +1,8 @@
 //! The place at which a reader continues.
 
-use actix_persistence_storage_api::{StateDelete, StateOffset, StateStore};
+use actix_persistence_storage_api::{
+    Partition, StateDelete, StateOffset, StatePosition, StateStore,
+};
 
 use crate::capability::Capability;
 use crate::case::{Case, case};
@@ -23,6 +25,12 @@ pub(super) const CASES: &[Case<dyn StateStore>] = &[
     )
     .needing(Capability::Queries),
     case!(move_on_over_other_slices, ["D-CHANGES-12"]).needing(Capability::Queries),
+    case!(refuse_offsets_of_other_stores, ["D-CHANGES-13"]).needing(Capability::Queries),
+    case!(
+        read_nothing_twice_where_others_are_busy,
+        ["D-CHANGES-6", "D-CHANGES-12"]
+    )
+    .needing(Capability::Queries),
     case!(answer_after_many_dropped_queries, ["D-CHANGES-1"]).needing(Capability::Queries),
 ];
 
@@ -102,7 +110,7 @@ async fn move_on_over_other_slices(subject: Subject<dyn StateStore>) -> CaseResu
     let mut given_of_all = Reader::new(of_tck(100));
     for round in 1..=2 {
         let mut last = None;
-        // Of every sequence that a store may have.
+        // Of the partition of slice 0, however many the store has, and of others.
         for slice in 1..=64 {
             let id = id_of_slice(slice);
             store.upsert(state(&id, round)).await?;
@@ -125,6 +133,49 @@ async fn move_on_over_other_slices(subject: Subject<dyn StateStore>) -> CaseResu
     let found = page.changes.into_iter();
     let found: Vec<_> = found.map(|change| change.persistence_id).collect();
     expect_eq("changes of the slice", found, vec![id])
+}
+
+async fn refuse_offsets_of_other_stores(subject: Subject<dyn StateStore>) -> CaseResult {
+    let store = subject.store();
+    store_up_to(store, &tck_id(1), 1).await?;
+    let before_all = StatePosition::after_all_of(i64::MIN);
+    let mut taken = Vec::new();
+    let counts = (0..).map(|power| 1 << power);
+    for of in counts.take_while(|of| *of <= Partition::MOST) {
+        let last = Partition::new(of - 1, of).expect("a power of two");
+        let mut offset = StateOffset::start();
+        offset.advance(last, before_all.clone());
+        match queries(store)?.changes(of_tck(10).after(offset)).await {
+            Ok(_) => taken.push(of),
+            Err(error) => expect(!error.kind().is_transient(), "an error that stays")?,
+        }
+    }
+    expect_eq("numbers of partitions of the store", taken.len(), 1)
+}
+
+async fn read_nothing_twice_where_others_are_busy(subject: Subject<dyn StateStore>) -> CaseResult {
+    let store = subject.store();
+    let (quiet, busy) = (0..=511, 512..=1_023);
+    let first = (id_of_slice(7), 1);
+    store_up_to(store, &first.0, 1).await?;
+    let mut reader = Reader::new(of_tck(10).of_slices(quiet));
+    reader.read_until(store, &first).await?;
+    let mut of_others = Reader::new(of_tck(10).of_slices(busy));
+    for round in 1..=5 {
+        for slice in [512, 700, 1_023] {
+            store.upsert(state(&id_of_slice(slice), round)).await?;
+        }
+        of_others
+            .read_until(store, &(id_of_slice(1_023), round))
+            .await?;
+        let page = reader.read(store).await?;
+        expect_eq("changes of quiet slices", page.changes.len(), 0)?;
+        expect(!page.more, "no more changes of quiet slices")?;
+    }
+    let last = (id_of_slice(300), 1);
+    store_up_to(store, &last.0, 1).await?;
+    reader.read_until(store, &last).await?;
+    expect_eq("changes after quiet times", reader.revisions().len(), 2)
 }
 
 async fn answer_after_many_dropped_queries(subject: Subject<dyn StateStore>) -> CaseResult {

@@ -1,9 +1,13 @@
 //! The requests that wait for others.
 
-use actix_persistence_storage_api::{JournalCapabilities, PageLimit, ReplayRange, WriterId};
+use std::collections::BTreeSet;
+
+use actix_persistence_storage_api::{
+    JournalCapabilities, PageLimit, Partition, ReplayRange, WriterId,
+};
 
 use crate::fixture::{Fixture, id, is_stored, now, on_paused_clock, settings};
-use crate::scripted_journal::{Call, settle};
+use crate::scripted_journal::{Call, Called, settle};
 
 #[test]
 fn reading_the_highest_number_waits_for_that_ids_write_in_flight() {
@@ -168,10 +172,10 @@ fn lanes_run_side_by_side_and_an_id_keeps_its_lane() {
     on_paused_clock(async {
         let capabilities = JournalCapabilities::default().with_lanes(4);
         let mut fixture = Fixture::ready_with(settings(), capabilities).await;
-        let replies: Vec<_> = (0..32).map(|n| fixture.write(&format!("{n}"))).collect();
-        let again: Vec<_> = (0..32)
-            .map(|n| fixture.write_nr(&format!("{n}"), 2))
-            .collect();
+        // Of all slices, as ids with random texts are.
+        let names: Vec<_> = (0..32).map(|n| format!("{}", 7_919 * n)).collect();
+        let replies: Vec<_> = names.iter().map(|name| fixture.write(name)).collect();
+        let again: Vec<_> = names.iter().map(|name| fixture.write_nr(name, 2)).collect();
         let mut under_way = Vec::new();
         while !fixture.calls.is_quiet().await {
             under_way.push(fixture.calls.next().await);
@@ -187,6 +191,54 @@ fn lanes_run_side_by_side_and_an_id_keeps_its_lane() {
             assert!(is_stored(&now(reply).await));
         }
     });
+}
+
+#[test]
+fn lanes_share_no_part_of_the_slices_that_a_store_numbers() {
+    on_paused_clock(async {
+        for lanes in [2, 3, 4, 8] {
+            let capabilities = JournalCapabilities::default().with_lanes(lanes);
+            let mut fixture = Fixture::ready_with(settings(), capabilities).await;
+            let names: Vec<_> = (0..256).map(|n| format!("{}", 7_919 * n)).collect();
+            let replies: Vec<_> = names.iter().map(|name| fixture.write(name)).collect();
+            // The first request of each lane goes at once, and the rest of it together.
+            let mut partitions: Vec<BTreeSet<Partition>> = Vec::new();
+            let mut firsts = Vec::new();
+            while !fixture.calls.is_quiet().await {
+                firsts.push(fixture.calls.next().await);
+            }
+            assert_eq!(firsts.len(), lanes);
+            for first in firsts {
+                let mut of_lane = partitions_of(&first);
+                first.works();
+                while !fixture.calls.is_quiet().await {
+                    let call = fixture.calls.next().await;
+                    of_lane.extend(partitions_of(&call));
+                    call.works();
+                }
+                partitions.push(of_lane);
+            }
+            for (at, of_lane) in partitions.iter().enumerate() {
+                let others = partitions[at + 1..].iter();
+                assert!(others.into_iter().all(|other| other.is_disjoint(of_lane)));
+            }
+            assert_eq!(partitions.iter().map(BTreeSet::len).sum::<usize>(), 8);
+            for reply in replies {
+                assert!(is_stored(&now(reply).await));
+            }
+        }
+    });
+}
+
+/// The eighths of the slices that a call writes to.
+fn partitions_of(call: &Called) -> BTreeSet<Partition> {
+    let slices = call
+        .writes()
+        .iter()
+        .map(|write| write.persistence_id().slice());
+    slices
+        .filter_map(|slice| Partition::of_slice(slice, 8))
+        .collect()
 }
 
 #[test]

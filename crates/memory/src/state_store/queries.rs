@@ -3,15 +3,15 @@
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
 use actix_persistence_storage_api::{
-    ChangedState, PersistenceId, PersistenceIdsQuery, StateChangesPage, StateChangesQuery,
-    StateOffset, StatePosition, StateQueries, StorageError,
+    ChangedState, Operation, Partition, PersistenceId, PersistenceIdsQuery, StateChangesPage,
+    StateChangesQuery, StateOffset, StatePosition, StateQueries, StorageError, StorageErrorKind,
 };
 use async_trait::async_trait;
 
 use super::{MemoryStateStore, StoredStates};
 
-/// The one sequence of changes; its numbers are given under the lock, so nothing is ever added before the last.
-const SEQUENCE: u16 = 0;
+/// Numbers are given under the lock, so nothing is ever added before the last.
+const PARTITION: Partition = Partition::ONLY;
 
 #[async_trait]
 impl StateQueries for MemoryStateStore {
@@ -34,6 +34,10 @@ impl StateQueries for MemoryStateStore {
     }
 
     async fn changes(&self, query: StateChangesQuery) -> Result<StateChangesPage, StorageError> {
+        query.after.check(PARTITION.of()).map_err(|error| {
+            StorageError::new(StorageErrorKind::Unsupported, Operation::StateChanges)
+                .with_message(error.to_string())
+        })?;
         let states = self.lock();
         let mut rest = states.changes_of(&query);
         let mut offset = query.after.clone();
@@ -43,7 +47,7 @@ impl StateQueries for MemoryStateStore {
         let more = query.limit > 0 && rest.next().is_some();
         if query.limit > 0 && !more {
             // Over what was not asked for, too.
-            offset.advance(SEQUENCE, StatePosition::after_all_of(states.last_ordering));
+            offset.advance(PARTITION, StatePosition::after_all_of(states.last_ordering));
         }
         Ok(StateChangesPage::new(changes, offset, more))
     }
@@ -52,7 +56,7 @@ impl StateQueries for MemoryStateStore {
 impl StoredStates {
     /// Returns the ids that a query asks for, in the order of their last changes.
     fn changes_of(&self, query: &StateChangesQuery) -> impl Iterator<Item = (i64, &PersistenceId)> {
-        let after = query.after.position(SEQUENCE);
+        let after = query.after.position(PARTITION);
         let after = after.map_or(Unbounded, |position| match position.persistence_id {
             Some(_) => Excluded(position.ordering),
             None => Included(position.ordering),
@@ -66,7 +70,7 @@ impl StoredStates {
 
     fn changed(&self, ordering: i64, id: &PersistenceId, offset: &mut StateOffset) -> ChangedState {
         let entry = &self.by_id[id];
-        offset.advance(SEQUENCE, StatePosition::new(ordering, id.clone()));
+        offset.advance(PARTITION, StatePosition::new(ordering, id.clone()));
         ChangedState::new(
             id.clone(),
             entry.current.clone(),

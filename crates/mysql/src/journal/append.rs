@@ -32,8 +32,8 @@ pub(crate) async fn append(
     if group.events.is_empty() {
         return Ok(losers);
     }
-    let orderings = numbering::number(connection, queries, &group.events).await?;
-    insert::insert(connection, queries, group.events, &orderings).await?;
+    let places = numbering::number(connection, queries, &group.events).await?;
+    insert::insert(connection, queries, group.events, &places).await?;
     Ok(losers)
 }
 
@@ -47,8 +47,8 @@ pub(crate) async fn append_within(
     if !raise(connection, queries, &group.heads).await? {
         return Ok(group.heads.into_iter().map(|head| head.id).collect());
     }
-    let orderings = numbering::number(connection, queries, &group.events).await?;
-    insert::insert(connection, queries, group.events, &orderings).await?;
+    let places = numbering::number(connection, queries, &group.events).await?;
+    insert::insert(connection, queries, group.events, &places).await?;
     Ok(Vec::new())
 }
 

@@ -15,6 +15,7 @@ fn keys_of_a_section_become_options() {
         .with("url", "mysql://teller:secret@db.example/bank")
         .with("durability", "server")
         .with("payload-column", "json")
+        .with("counter-partitions", 16)
         .with("event-table", "events")
         .with("writers", 3);
     let options = MysqlOptions::of_section(&section, &()).unwrap();
@@ -22,6 +23,7 @@ fn keys_of_a_section_become_options() {
     assert_eq!(options.payload_column, PayloadColumn::Json);
     assert_eq!(options.store.event_table, "events");
     assert_eq!(options.server.writers, 3);
+    assert_eq!(options.counter_partitions, Some(16));
 }
 
 #[test]
@@ -32,6 +34,21 @@ fn mistakes_are_reported_together() {
         .with("durability", "none");
     let errors = MysqlOptions::of_section(&section, &()).unwrap_err();
     assert_eq!(errors.errors().len(), 3, "{errors}");
+}
+
+#[test]
+fn the_slices_are_divided_by_a_power_of_two() {
+    let section = section().with("url", "mysql://teller@db.example/bank");
+    let options = MysqlOptions::of_section(&section, &()).unwrap();
+    assert_eq!(options.counter_partitions, None);
+    for number in [0, 12, 128] {
+        let section = section.clone().with("counter-partitions", number);
+        let errors = MysqlOptions::of_section(&section, &()).unwrap_err();
+        assert!(
+            errors.to_string().contains("counter-partitions"),
+            "{errors}"
+        );
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
 -- The events of a partition after an ordering, in the order of their commits. A reader keeps an ordering for each of the
--- eight partitions. Values: partition, ordering, number up to which events are complete, how many.
+-- partitions. Values: partition, ordering, number up to which events are complete, how many.
 --
 -- The last number is `newest` of the partition in {ordering_table}, from a statement of its own that is over by then: a view of
 -- MariaDB may show a number and not the one before it, see docs/adr/0005-commit-order.md. Where fewer events are given than

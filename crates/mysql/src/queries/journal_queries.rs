@@ -1,13 +1,15 @@
 //! The statements of the journal.
 
-use actix_persistence_sql::{JournalStatements, SqlNames};
+use actix_persistence_sql::{JournalStatements, Partitions, SqlNames};
 use sqlx::SqlStr;
 
-use super::{BEFORE_NEXT, RowsStatement};
+use super::{BEFORE_NEXT, RowsStatement, partitions_of, powers_of_partitions};
 
 /// The statements of one journal that only this crate has, with its table names in them.
 #[derive(Debug)]
 pub struct JournalQueries {
+    /// The partitions of the tables.
+    pub(crate) partitions: Partitions,
     /// Takes over ids. Values: id, id again, writer.
     pub(crate) raise_epochs: RowsStatement,
     /// Selects the ids that were taken over. Values: ids. Rows: id, highest, deleted_to, epoch.
@@ -27,17 +29,17 @@ pub struct JournalQueries {
     /// Numbers events of one partition. Values: the number of events, partition. What it returns as id of an insert is
     /// the newest number, and the last one of these events.
     pub(crate) number_one: SqlStr,
-    /// Numbers events of several partitions. Values: for each of [`PARTITIONS`] a partition and the number of events,
-    /// then the partitions again; one may be there several times.
-    pub(crate) number_many: SqlStr,
-    /// The newest numbers. Values: [`PARTITIONS`] partitions. Returns: partition, newest number.
-    pub(crate) newest: SqlStr,
-    /// Stores events without metadata. Values: id, number, ordering, slice, timestamp, writer, serializer, manifest,
+    /// Number events of 1, 2, 4, 8, .. partitions. Values: for each a partition and the number of events, then the
+    /// partitions again; one may be there several times.
+    pub(crate) number_many: Vec<SqlStr>,
+    /// The newest numbers of 1, 2, 4, 8, .. partitions. Values: partitions. Returns: partition, newest number.
+    pub(crate) newest: Vec<SqlStr>,
+    /// Stores events without metadata. Values: id, number, ordering, slice, partition, timestamp, writer, serializer, manifest,
     /// adapter manifest, number of tags, bytes of payloads, checksum, payload.
     pub(crate) insert_events: RowsStatement,
     /// Stores events with metadata. Values: as for `insert_events`; then serializer, manifest and payload of the metadata.
     pub(crate) insert_events_with_metadata: RowsStatement,
-    /// Stores tags. Values: id, number, tag, slice, ordering.
+    /// Stores tags. Values: id, number, tag, slice, partition, ordering.
     pub(crate) insert_tags: RowsStatement,
     /// A page of events. Values: see the text.
     pub(crate) page: SqlStr,
@@ -46,9 +48,6 @@ pub struct JournalQueries {
     /// Tags of events. Values: id, lowest and highest number. Returns: number, tag.
     pub(crate) tags: SqlStr,
 }
-
-/// The number of parts of the slices, each of which is numbered by itself.
-pub(crate) const PARTITIONS: usize = 8;
 
 const RAISE_EPOCHS: &str = "\
 INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
@@ -111,24 +110,24 @@ UPDATE {ordering_table} SET newest = LAST_INSERT_ID({before_next} + ?) WHERE par
 /// wait for those that it does not change.
 const NUMBER_MANY: &str = "\
 UPDATE {ordering_table} FORCE INDEX (PRIMARY) SET newest = {before_next} + CASE partition_nr{cases} END
-WHERE partition_nr IN ({partitions}) ORDER BY partition_nr";
+WHERE partition_nr IN ({several}) ORDER BY partition_nr";
 
 const NEWEST: &str = "\
-SELECT partition_nr, newest FROM {ordering_table} WHERE partition_nr IN ({partitions}) ORDER BY partition_nr";
+SELECT partition_nr, newest FROM {ordering_table} WHERE partition_nr IN ({several}) ORDER BY partition_nr";
 
 const INSERT_EVENTS: &str = "\
-INSERT INTO {event_table} (persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, serializer_id,
-    event_manifest, adapter_manifest, tag_count, bytes, checksum, payload)
+INSERT INTO {event_table} (persistence_id, sequence_nr, ordering, slice, partition_nr, timestamp, writer_uuid,
+    serializer_id, event_manifest, adapter_manifest, tag_count, bytes, checksum, payload)
 VALUES {rows}";
 
 const INSERT_EVENTS_WITH_METADATA: &str = "\
-INSERT INTO {event_table} (persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, serializer_id,
-    event_manifest, adapter_manifest, tag_count, bytes, checksum, payload, metadata_serializer_id, metadata_manifest,
-    metadata_payload)
+INSERT INTO {event_table} (persistence_id, sequence_nr, ordering, slice, partition_nr, timestamp, writer_uuid,
+    serializer_id, event_manifest, adapter_manifest, tag_count, bytes, checksum, payload, metadata_serializer_id,
+    metadata_manifest, metadata_payload)
 VALUES {rows}";
 
 const INSERT_TAGS: &str = "\
-INSERT INTO {tag_table} (persistence_id, sequence_nr, tag, slice, ordering) VALUES {rows}";
+INSERT INTO {tag_table} (persistence_id, sequence_nr, tag, slice, partition_nr, ordering) VALUES {rows}";
 
 /// The statements that read a page; in files of their own, so that a test can check what they read.
 const PAGE: &str = include_str!("page.sql");
@@ -217,14 +216,15 @@ impl JournalQueries {
             let row = format!("({})", vec!["?"; number].join(", "));
             rows(text, &row)
         };
-        let partitions = ["?"; PARTITIONS].join(", ");
         let of_partitions = |text: &str| {
-            let cases = " WHEN ? THEN ?".repeat(PARTITIONS);
-            let text = text.replace("{partitions}", &partitions);
-            let text = text.replace("{before_next}", BEFORE_NEXT);
-            names.fill(&text.replace("{cases}", &cases))
+            powers_of_partitions(|number| {
+                let text = text.replace("{several}", &vec!["?"; number].join(", "));
+                let text = text.replace("{before_next}", BEFORE_NEXT);
+                names.fill(&text.replace("{cases}", &" WHEN ? THEN ?".repeat(number)))
+            })
         };
         Self {
+            partitions: partitions_of(names),
             raise_epochs: rows(RAISE_EPOCHS, RAISED_ROW),
             raised: rows(RAISED, "?"),
             raise_highest: rows(RAISE_HIGHEST, "(?, ?, ?, 0, ?, '')"),
@@ -235,9 +235,9 @@ impl JournalQueries {
             number_one: names.fill(&NUMBER_ONE.replace("{before_next}", BEFORE_NEXT)),
             number_many: of_partitions(NUMBER_MANY),
             newest: of_partitions(NEWEST),
-            insert_events: columns(INSERT_EVENTS, 13),
-            insert_events_with_metadata: columns(INSERT_EVENTS_WITH_METADATA, 16),
-            insert_tags: columns(INSERT_TAGS, 5),
+            insert_events: columns(INSERT_EVENTS, 14),
+            insert_events_with_metadata: columns(INSERT_EVENTS_WITH_METADATA, 17),
+            insert_tags: columns(INSERT_TAGS, 6),
             page: names.fill(PAGE),
             whole_page: names.fill(WHOLE_PAGE),
             tags: names.fill(TAGS),

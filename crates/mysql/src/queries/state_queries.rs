@@ -1,14 +1,15 @@
 //! The statements of a table of states.
 
 use actix_persistence_sql::{
-    LateNumberingStatements, NumberingStatements, SqlNames, StateStatements,
+    LateNumberingStatements, NumberingStatements, PartitionStatements, SqlNames, StateStatements,
 };
 
-use super::{BEFORE_NEXT, HAS_STATE_INDEX, PARTITIONS};
+use super::{BEFORE_NEXT, HAS_STATE_INDEX, partitions_of, powers_of_partitions};
 
 /// Returns the statements of one table, with its name in them.
 pub(crate) fn state_statements(names: &SqlNames) -> StateStatements {
     let ids = ["?"; LateNumberingStatements::SEVERAL].join(", ");
+    let changes = powers_of_partitions(|partitions| names.fill(&changes(partitions)));
     StateStatements {
         load: names.fill(&LOAD.replace("{fits}", FITS).replace("{bytes}", BYTES)),
         revision: names.fill(REVISION),
@@ -19,13 +20,16 @@ pub(crate) fn state_statements(names: &SqlNames) -> StateStatements {
         ids: names.fill(&IDS.replace(TYPE, "")),
         ids_without_type: names.fill(&IDS.replace(TYPE, WITHOUT_TYPE)),
         complete_to: names.fill(COMPLETE_TO),
-        changes: names.fill(&changes()),
+        changes: changes[0].clone(),
         find: names.fill(&FIND.replace(TYPE, "")),
         find_without_type: names.fill(&FIND.replace(TYPE, WITHOUT_TYPE)),
         explain: names.fill(EXPLAIN),
         beginning: None,
         numbering: Some(NumberingStatements {
-            partitions: PARTITIONS as u16,
+            partitioned: Some(PartitionStatements {
+                partitions: partitions_of(names),
+                changes,
+            }),
             set: names.fill(SET),
             late: Some(LateNumberingStatements {
                 raise: names.fill(&RAISE.replace("{before_next}", BEFORE_NEXT)),
@@ -56,9 +60,9 @@ SELECT revision FROM {state_table} WHERE persistence_id = ?";
 /// Inserts a state, and fails for an id that exists. A statement that would do nothing for such an id would also do
 /// nothing for a duplicate in a unique column of the application.
 const INSERT: &str = "\
-INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload,
-    checksum, ordering{more_columns})
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0{more_values})";
+INSERT INTO {state_table} (persistence_id, slice, partition_nr, revision, deleted, timestamp, tags, serializer_id,
+    manifest, payload, checksum, ordering{more_columns})
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0{more_values})";
 
 const REPLACE: &str = "\
 UPDATE {state_table} SET revision = ?, deleted = ?, timestamp = GREATEST(?, timestamp + 1), tags = ?, serializer_id = ?,
@@ -80,15 +84,13 @@ const WITHOUT_TYPE: &str = " AND entity_type = ''";
 const COMPLETE_TO: &str = "\
 SELECT partition_nr, newest FROM {state_ordering_table}";
 
-/// Returns the text that reads a page of changes. The keys of every partition come from the index; those of a page are
-/// taken from each in turns, so that none waits for another, and only their rows are read.
-fn changes() -> String {
+/// Returns the text that reads a page of changes of so many partitions. The keys of each come from the index; those of a page
+/// are taken from each in turns, so that none waits for another, and only their rows are read.
+fn changes(partitions: usize) -> String {
     let lines = CHANGES_OF_PARTITION.lines();
     let lines: Vec<_> = lines.filter(|line| !line.starts_with("--")).collect();
     let of_partition = lines.join("\n");
-    let keys: Vec<_> = (0..PARTITIONS)
-        .map(|partition| of_partition.replace("{partition}", &partition.to_string()))
-        .collect();
+    let keys = vec![of_partition; partitions];
     CHANGES.replace("{keys}", &keys.join("\nUNION ALL\n"))
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use actix_persistence_mysql::MysqlJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, Journal, PersistenceId, StorageErrorKind, TakeOverRequest, WriterId,
+    AtomicWrite, Journal, Partition, PersistenceId, StorageErrorKind, TakeOverRequest, WriterId,
 };
 use actix_persistence_tck::TakeOverOne;
 use sqlx::{AssertSqlSafe, MySqlConnection, Row};
@@ -216,7 +216,7 @@ async fn readers_miss_no_event_beside_many_transactions_that_do_not_end() {
 async fn read_beside_appends(place: &Place) {
     let until = std::time::Instant::now() + Duration::from_secs(4);
     let ids = (0..).map(|number: u32| id(&format!("w-{number}")));
-    let ids = ids.filter(|id| id.slice() % PARTITIONS as u16 == 3).take(8);
+    let ids = ids.filter(|id| partition_of(id) == 3).take(8);
     let mut writers = tokio::task::JoinSet::new();
     for id in ids {
         let journal = Arc::new(place.journal().await);
@@ -265,8 +265,14 @@ async fn events_that_are_deleted_are_not_read_while_their_rows_are_left() {
 /// An id of a partition.
 pub(crate) fn id_in(partition: u16) -> PersistenceId {
     let ids = (0..).map(|number: u32| id(&number.to_string()));
-    let mut found = ids.filter(|id| id.slice() % PARTITIONS as u16 == partition);
+    let mut found = ids.filter(|id| partition_of(id) == partition);
     found.next().unwrap()
+}
+
+/// The partition of an id, of those that tables have if nothing else was asked for.
+pub(crate) fn partition_of(id: &PersistenceId) -> u16 {
+    let partition = Partition::of_slice(id.slice(), PARTITIONS as u16);
+    partition.unwrap().nr()
 }
 
 #[tokio::test]

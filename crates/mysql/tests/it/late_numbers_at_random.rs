@@ -8,7 +8,7 @@ use std::time::Duration;
 use actix_persistence_mysql::MysqlStateStore;
 use actix_persistence_storage_api::{
     ChangeHandler, ExtensionError, Payload, PersistenceId, Session, StateChange, StateChangesQuery,
-    StateExtensions, StateOffset, StatePosition, StateStore, StateUpdate,
+    StateExtensions, StateOffset, StateStore, StateUpdate,
 };
 use async_trait::async_trait;
 use sqlx::MySqlConnection;
@@ -175,10 +175,9 @@ impl Reader {
     }
 
     fn move_on(&mut self, offset: StateOffset) {
-        for sequence in 0..8 {
-            let before: Option<&StatePosition> = self.after.position(sequence);
+        for (partition, before) in self.after.positions() {
             assert!(
-                offset.position(sequence) >= before,
+                offset.position(partition) >= Some(before),
                 "{offset:?} after {:?}",
                 self.after
             );

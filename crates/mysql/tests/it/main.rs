@@ -17,6 +17,7 @@ mod late_numbers_at_random;
 mod late_writes;
 mod opening;
 mod pages;
+mod partitions;
 mod place;
 mod plans;
 mod prepared;

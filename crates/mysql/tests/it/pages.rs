@@ -81,9 +81,9 @@ async fn events_of_another_tool_are_read_before_their_id_is_recovered() {
     let journal = place.journal().await;
     let insert = |number: u64| {
         format!(
-            "INSERT INTO event_journal (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id, \
+            "INSERT INTO event_journal (persistence_id, sequence_nr, slice, partition_nr, timestamp, writer_uuid, serializer_id, \
              event_manifest, adapter_manifest, tag_count, bytes, ordering, payload) \
-             VALUES ('Test|a', {number}, 0, 0, REPEAT('0', 16), 1, 'm', '', 0, 1, {number}, X'01')"
+             VALUES ('Test|a', {number}, 0, 0, 0, REPEAT('0', 16), 1, 'm', '', 0, 1, {number}, X'01')"
         )
     };
     for number in 1..=3 {

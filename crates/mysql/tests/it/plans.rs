@@ -7,6 +7,7 @@ use actix_persistence_storage_api::{
     FindStates, Payload, PersistenceIdsQuery, StateChangesQuery, StateStore, StateUpdate,
 };
 
+use crate::commit_order::partition_of;
 use crate::place::{Place, id};
 
 const ROWS: i64 = 100_000;
@@ -32,9 +33,9 @@ async fn rows_read(place: &Place, table: &str) -> i64 {
 async fn fill_states(place: &Place) {
     place
         .run(format!(
-            "INSERT INTO durable_state (persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id, \
-                 manifest, payload) {NUMBERS} \
-             SELECT CONCAT(IF(n DIV 8 % 2, 'Test|f', 'Other|f'), n), 1, n, 0, 8 + n % 1016, 0, '[]', 1, 'm', '1' FROM numbers"
+            "INSERT INTO durable_state (persistence_id, revision, ordering, deleted, slice, partition_nr, timestamp, tags, \
+                 serializer_id, manifest, payload) {NUMBERS} \
+             SELECT CONCAT(IF(n DIV 8 % 2, 'Test|f', 'Other|f'), n), 1, n, 0, 8 + n % 1016, (8 + n % 1016) DIV 128, 0, '[]', 1, 'm', '1' FROM numbers"
         ))
         .await;
     let raise = format!("UPDATE durable_state_ordering SET newest = {ROWS}");
@@ -47,14 +48,16 @@ async fn a_look_at_one_slice_reads_its_partition_once_and_no_other() {
     let place = Place::new().await;
     let store = place.state_store_with(place.options()).await;
     fill_states(&place).await;
+    let of_partition =
+        "SELECT COUNT(*) FROM durable_state WHERE entity_type = 'Test' AND partition_nr = 0";
+    let of_partition = Tables::number(&place, of_partition).await;
     let queries = store.queries().unwrap();
     let mut query = StateChangesQuery::new("Test", 100).of_slices(0..=0);
     let before = rows_read(&place, "durable_state").await;
     let page = queries.changes(query.clone()).await.unwrap();
     assert!(page.changes.is_empty() && !page.more);
     let first = rows_read(&place, "durable_state").await;
-    // An eighth of the rows of the type, and a look at where the others end.
-    let of_partition = ROWS / 2 / 8;
+    // An eighth of the rows of the type.
     let read = first - before;
     assert!(
         (of_partition..=of_partition + 10).contains(&read),
@@ -68,6 +71,68 @@ async fn a_look_at_one_slice_reads_its_partition_once_and_no_other() {
     }
     let again = rows_read(&place, "durable_state").await - first;
     assert!(again <= 10, "{again} rows were read again");
+}
+
+/// Fills the table with states of the type `Test` where their ids say.
+async fn fill_real_states(place: &Place, number: usize) {
+    let rows: Vec<_> = (1..=number)
+        .map(|number| {
+            let id = id(&number.to_string());
+            let (slice, partition) = (id.slice(), partition_of(&id));
+            format!("('{id}', 1, {number}, 0, {slice}, {partition}, 0, '[]', 1, 'm', '1')")
+        })
+        .collect();
+    for rows in rows.chunks(1_000) {
+        let rows = rows.join(", ");
+        place
+            .run(format!(
+                "INSERT INTO durable_state (persistence_id, revision, ordering, deleted, slice, partition_nr, timestamp, \
+                     tags, serializer_id, manifest, payload) VALUES {rows}"
+            ))
+            .await;
+    }
+    let raise = format!("UPDATE durable_state_ordering SET newest = {number}");
+    place.run(raise).await;
+    place.run("ANALYZE TABLE durable_state").await;
+}
+
+/// As readers share out the slices: each reads its rows, and none of another.
+#[tokio::test]
+async fn readers_of_slice_ranges_read_every_row_once() {
+    const ALL: usize = 8_000;
+    const PAGE: usize = 500;
+    let place = Place::new().await;
+    let store = place.state_store_with(place.options()).await;
+    fill_real_states(&place, ALL).await;
+    let queries = store.queries().unwrap();
+    for readers in [1, 2, 8] {
+        let size = 1_024 / readers;
+        let (mut given, mut pages) = (0, 0);
+        let before = rows_read(&place, "durable_state").await;
+        for reader in 0..readers {
+            let slices = reader * size..=(reader + 1) * size - 1;
+            let mut query = StateChangesQuery::new("Test", PAGE).of_slices(slices);
+            loop {
+                let page = queries.changes(query.clone()).await.unwrap();
+                pages += 1;
+                given += page.changes.len();
+                assert_eq!(page.offset.positions().count(), 8 / usize::from(readers));
+                query.after = page.offset;
+                if !page.more {
+                    break;
+                }
+            }
+        }
+        assert_eq!(given, ALL);
+        let read = rows_read(&place, "durable_state").await - before;
+        // A page reads as many keys of each partition, then the sizes and the rows of those that it gives.
+        let partitions = 8 / usize::from(readers);
+        let most = pages * (partitions + 2) * (PAGE + 1);
+        assert!(
+            read <= most as i64,
+            "{readers} readers read {read} rows of {most}"
+        );
+    }
 }
 
 #[tokio::test]
@@ -120,9 +185,9 @@ async fn counters_are_compared_with_the_rows_by_an_index() {
     fill_states(&place).await;
     place
         .run(format!(
-            "INSERT INTO event_journal (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id, \
-                 event_manifest, adapter_manifest, tag_count, bytes, ordering, payload) {NUMBERS} \
-             SELECT CONCAT('Test|', n), 1, n % 1024, 0, REPEAT('0', 16), 1, 'm', '', 0, 1, n, X'01' FROM numbers"
+            "INSERT INTO event_journal (persistence_id, sequence_nr, slice, partition_nr, timestamp, writer_uuid, \
+                 serializer_id, event_manifest, adapter_manifest, tag_count, bytes, ordering, payload) {NUMBERS} \
+             SELECT CONCAT('Test|', n), 1, n % 1024, n % 1024 DIV 128, 0, REPEAT('0', 16), 1, 'm', '', 0, 1, n, X'01' FROM numbers"
         ))
         .await;
     let raise = format!("UPDATE event_journal_ordering SET newest = {ROWS}");

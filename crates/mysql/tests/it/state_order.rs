@@ -6,6 +6,7 @@ use actix_persistence_storage_api::{
 };
 use sqlx::{AssertSqlSafe, Row};
 
+use crate::commit_order::partition_of;
 use crate::database::execute;
 use crate::place::{Place, id};
 use crate::prepared::Prepared;
@@ -25,10 +26,10 @@ async fn no_writer_overtakes_a_transaction_that_has_its_number() {
     let place = Place::new().await;
     let store = std::sync::Arc::new(place.state_store_with(place.options()).await);
     let (early, late) = (id("1"), id("9"));
-    assert_eq!(early.slice() % 8, late.slice() % 8);
+    let partition = partition_of(&early);
+    assert_eq!(partition_of(&late), partition);
     store.upsert(state(&early)).await.unwrap();
     let mut open = place.connection().await;
-    let partition = early.slice() % 8;
     execute(
         &mut open,
         format!(
@@ -75,13 +76,12 @@ async fn changes_of_a_partition_are_found_by_their_index() {
     let store = place.state_store_with(place.options()).await;
     store.upsert(state(&id("a"))).await.unwrap();
     let mut connection = place.connection().await;
-    let sql = CHANGES_OF_PARTITION
-        .replace("{state_table}", "durable_state")
-        .replace("{partition}", "3");
+    let sql = CHANGES_OF_PARTITION.replace("{state_table}", "durable_state");
     let sql = sql.lines().filter(|line| !line.starts_with("--"));
     let sql = format!("EXPLAIN {}", sql.collect::<Vec<_>>().join(" "));
     let plan = sqlx::query(AssertSqlSafe(sql))
         .bind(b"Test".to_vec())
+        .bind(3_i64)
         .bind(0_i64)
         .bind(9_i64)
         .bind(0_i64)
@@ -116,9 +116,9 @@ async fn a_page_of_states_or_ids_reads_what_it_gives() {
     .await;
     execute(
         &mut connection,
-        "INSERT INTO durable_state (persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id, \
-             manifest, payload) \
-         SELECT CONCAT(IF(n % 10 = 0, 'Zebra|', 'Account|'), n), 1, n, 0, n % 1024, 1, '[]', 1, 'm', 'p' FROM ( \
+        "INSERT INTO durable_state (persistence_id, revision, ordering, deleted, slice, partition_nr, timestamp, tags, \
+             serializer_id, manifest, payload) \
+         SELECT CONCAT(IF(n % 10 = 0, 'Zebra|', 'Account|'), n), 1, n, 0, n % 1024, n % 1024 DIV 128, 1, '[]', 1, 'm', 'p' FROM ( \
              SELECT a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d AS n \
              FROM digit AS a, digit AS b, digit AS c, digit AS e, digit AS f) AS numbers",
     )
@@ -164,7 +164,7 @@ async fn readers_miss_no_new_state_beside_many_transactions_that_do_not_end() {
     let prepared = Prepared::new(&place, 2_000).await;
     let read = tokio::spawn({
         let place = std::sync::Arc::clone(&place);
-        async move { states::readers_miss_no_new_state_of_one_sequence(&*place).await }
+        async move { states::readers_miss_no_new_state_of_one_partition(&*place).await }
     });
     let read = read.await;
     prepared.roll_back(&place).await;

@@ -69,10 +69,14 @@ impl Tables for Place {
 
     fn event_of_another_tool(&self, persistence_id: &str, ordering: i64) -> String {
         format!(
-            "INSERT INTO event_journal (persistence_id, sequence_nr, slice, timestamp, writer_uuid, \
+            "INSERT INTO event_journal (persistence_id, sequence_nr, slice, partition_nr, timestamp, writer_uuid, \
              serializer_id, event_manifest, adapter_manifest, tag_count, bytes, ordering, payload) \
-             VALUES ('{persistence_id}', 1, 0, 0, REPEAT('0', 16), 1, 'm', '', 0, 1, {ordering}, X'00')"
+             VALUES ('{persistence_id}', 1, 0, 0, 0, REPEAT('0', 16), 1, 'm', '', 0, 1, {ordering}, X'00')"
         )
+    }
+
+    fn columns_of_slice(&self) -> &'static str {
+        "slice, partition_nr"
     }
 
     fn stops_removal_at(&self, sequence_nr: u64) -> String {

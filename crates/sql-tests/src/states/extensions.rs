@@ -91,7 +91,7 @@ fn with_handler(handler: impl ChangeHandler + 'static) -> StateExtensions {
 
 /// Returns extensions with a handler that does nothing: a change with a handler goes another way.
 pub fn with_idle_handler() -> StateExtensions {
-    with_handler(own_rows::Statements(&[]))
+    with_handler(own_rows::Statements(Vec::new()))
 }
 
 /// A column whose value a test sets before each change.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use actix_persistence_storage_api::{PersistenceId, StateChangesQuery, StateStore};
+use actix_persistence_storage_api::{Partition, PersistenceId, StateChangesQuery, StateStore};
 use futures_util::future::join_all;
 use tokio::task::JoinSet;
 
@@ -16,9 +16,8 @@ use crate::Tables;
 
 use super::{id, state, store};
 
-/// The most sequences into which a store divides its changes: ids whose slices differ by this number are in the same
-/// one.
-const SEQUENCES: u16 = 8;
+/// The number of partitions into which a store divides its changes by default, or a multiple of it.
+const PARTITIONS: u16 = 8;
 /// Prime, so that pages begin and end anywhere.
 const PAGE: usize = 97;
 
@@ -27,20 +26,20 @@ struct Load {
     writers: usize,
     readers: usize,
     time: Duration,
-    sequences: u16,
+    partitions: u16,
 }
 
-/// Writers and readers that meet in one sequence of changes.
+/// Writers and readers that meet in one partition.
 ///
 /// # Panics
 /// If a reader misses a state, or gets one twice.
-pub async fn readers_miss_no_new_state_of_one_sequence(tables: &dyn Tables) {
+pub async fn readers_miss_no_new_state_of_one_partition(tables: &dyn Tables) {
     for (writers, readers) in [(2, 1), (8, 4)] {
         let load = Load {
             writers,
             readers,
             time: time(Duration::from_secs(3), Duration::from_mins(5)),
-            sequences: 1,
+            partitions: 1,
         };
         load.run(tables).await;
     }
@@ -50,12 +49,12 @@ pub async fn readers_miss_no_new_state_of_one_sequence(tables: &dyn Tables) {
 ///
 /// # Panics
 /// If a reader misses a state, or gets one twice.
-pub async fn readers_miss_no_new_state_of_any_sequence(tables: &dyn Tables) {
+pub async fn readers_miss_no_new_state_of_any_partition(tables: &dyn Tables) {
     let load = Load {
         writers: 16,
         readers: 4,
         time: time(Duration::from_secs(3), Duration::from_mins(10)),
-        sequences: SEQUENCES,
+        partitions: PARTITIONS,
     };
     load.run(tables).await;
 }
@@ -74,7 +73,7 @@ impl Load {
     async fn run(&self, tables: &dyn Tables) {
         let stores = [tables.open().await, tables.open().await];
         // Of this run alone: a test may run several.
-        let prefix = format!("{}-{}-{}", self.writers, self.readers, self.sequences);
+        let prefix = format!("{}-{}-{}", self.writers, self.readers, self.partitions);
         let ended = Arc::new(AtomicBool::new(false));
         let mut readers = JoinSet::new();
         for _ in 0..self.readers {
@@ -101,30 +100,30 @@ impl Load {
             let missed: Vec<_> = stored.difference(&seen).take(10).collect();
             let number = stored.difference(&seen).count();
             println!(
-                "{} writers, {} readers, {} sequences: {} states stored, {pages} pages read, {number} missed",
+                "{} writers, {} readers, {} partitions: {} states stored, {pages} pages read, {number} missed",
                 self.writers,
                 self.readers,
-                self.sequences,
+                self.partitions,
                 stored.len()
             );
             assert_eq!(number, 0, "a reader missed {missed:?}");
         }
     }
 
-    /// Endless ids of the sequences.
+    /// Endless ids of the partitions.
     fn ids(&self, prefix: String) -> impl Iterator<Item = PersistenceId> + use<> {
-        let sequences = self.sequences;
+        let partitions = self.partitions;
         let ids = (0_u64..).map(move |number| id(&format!("{prefix}-{number}")));
-        ids.filter(move |id| id.slice() % SEQUENCES < sequences)
+        ids.filter(move |id| partition_of(id) < partitions)
     }
 
-    /// Returns one id for each of the sequences.
+    /// Returns one id for each of the partitions.
     fn last_of(&self, prefix: &str) -> Vec<PersistenceId> {
-        let last = |sequence| {
+        let last = |partition| {
             let mut ids = self.ids(format!("{prefix}-last"));
-            ids.find(|id| id.slice() % SEQUENCES == sequence)
+            ids.find(|id| partition_of(id) == partition)
         };
-        (0..self.sequences).filter_map(last).collect()
+        (0..self.partitions).filter_map(last).collect()
     }
 }
 
@@ -206,4 +205,9 @@ impl Reader {
         self.query.after = page.offset;
         page.more
     }
+}
+
+fn partition_of(id: &PersistenceId) -> u16 {
+    let partition = Partition::of_slice(id.slice(), PARTITIONS);
+    partition.expect("every slice has a partition").nr()
 }

@@ -229,7 +229,7 @@ pub async fn a_table_of_its_own_does_not_hide_what_is_stored(tables: &dyn Tables
         .expect("it can be deleted");
     // Neighbours in the order of ids, which are not of the type.
     for other in ["Tes|t", "Test}", "Testa|1", "Test"] {
-        tables.run(&copy_of_kept(other)).await;
+        tables.run(&copy_of_kept(tables, other)).await;
     }
     let own = own_table(ENTITY_TYPE, "test_state");
     let message = mismatch(tables.initialize_all(&own).await);
@@ -251,7 +251,8 @@ pub async fn a_table_of_its_own_does_not_hide_what_is_stored(tables: &dyn Tables
     store(&*states, state("late", 1)).await;
     let before = changes(&*states, StateOffset::start(), 3).await;
     for sql in MOVE {
-        tables.run(sql).await;
+        let sql = sql.replace("{slice}", tables.columns_of_slice());
+        tables.run(&sql).await;
     }
     // Each database has one of these tables.
     let mut kept = Vec::new();
@@ -284,9 +285,9 @@ pub async fn a_table_of_its_own_does_not_hide_what_is_stored(tables: &dyn Tables
 
 /// The statements that the guide recommends.
 const MOVE: [&str; 2] = [
-    "INSERT INTO test_state (persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id, manifest, \
+    "INSERT INTO test_state (persistence_id, revision, ordering, deleted, {slice}, timestamp, tags, serializer_id, manifest, \
          payload, checksum) \
-     SELECT persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id, manifest, payload, checksum \
+     SELECT persistence_id, revision, ordering, deleted, {slice}, timestamp, tags, serializer_id, manifest, payload, checksum \
      FROM durable_state WHERE entity_type = 'Test'",
     "DELETE FROM durable_state WHERE entity_type = 'Test'",
 ];
@@ -317,11 +318,12 @@ fn own_table(entity_type: &str, table: &str) -> StateExtensions {
     extensions
 }
 
-fn copy_of_kept(id: &str) -> String {
+fn copy_of_kept(tables: &dyn Tables, id: &str) -> String {
+    let slice = tables.columns_of_slice();
     format!(
-        "INSERT INTO durable_state (persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id, \
+        "INSERT INTO durable_state (persistence_id, revision, ordering, deleted, {slice}, timestamp, tags, serializer_id, \
              manifest, payload) \
-         SELECT '{id}', revision, ordering, deleted, slice, timestamp, tags, serializer_id, manifest, payload \
+         SELECT '{id}', revision, ordering, deleted, {slice}, timestamp, tags, serializer_id, manifest, payload \
          FROM durable_state WHERE persistence_id = 'Test|kept'"
     )
 }

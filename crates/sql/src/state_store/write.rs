@@ -1,12 +1,13 @@
 //! The storing of a state at the revision that follows, in the transaction or the statement of the caller.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::iter;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    ChangeEvent, ChangeKind, CurrentState, PersistenceId, Revision, StateChange, StorageErrorKind,
+    ChangeEvent, ChangeKind, CurrentState, Partition, PersistenceId, Revision, StateChange,
+    StorageErrorKind,
 };
 use sqlx::SqlStr;
 
@@ -81,7 +82,7 @@ pub(super) async fn write_all<D: Dialect>(
         let written = write_row::<D>(connection, statements, row, rule, opening).await;
         all.push(written.map_err(|error| guilty.note::<D>(&row.id, error))?);
     }
-    let mut stored: Vec<&Change> = changes
+    let stored: Vec<&Change> = changes
         .iter()
         .zip(&all)
         .filter_map(|(change, written)| (*written == Written::Stored).then_some(change))
@@ -91,9 +92,13 @@ pub(super) async fn write_all<D: Dialect>(
         journal.store(connection, told, guilty).await?;
     }
     // All writers raise counters in one order, so that two transactions never wait for each other.
-    stored.sort_by_key(|change| change.place());
-    for of_counter in stored.chunk_by(|one, other| one.place() == other.place()) {
-        number::<D>(connection, of_counter).await?;
+    let mut places: BTreeMap<(&str, Partition), Vec<&Change>> = BTreeMap::new();
+    for change in stored {
+        let place = (change.statements.revision.as_str(), change.partition()?);
+        places.entry(place).or_default().push(change);
+    }
+    for ((_, partition), of_counter) in places {
+        number::<D>(connection, partition, &of_counter).await?;
     }
     Ok(all)
 }
@@ -123,7 +128,7 @@ pub(super) async fn write_with_handler<D: Dialect>(
         }
         // The handler may have done anything to the row since it was stored.
         check_stored::<D>(connection, statements, row).await?;
-        number::<D>(connection, &[change]).await?;
+        number::<D>(connection, change.partition()?, &[change]).await?;
         if let Some(numbering) = &statements.numbering
             && numbering.late.is_none()
         {
@@ -151,7 +156,7 @@ pub(super) async fn number_if_committed<D: Dialect>(
     let sql = late.lock_unnumbered.clone();
     let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
     if !rows.is_empty() {
-        let partition = id.slice() % numbering.partitions;
+        let partition = statements.partition_of(id.slice())?;
         raise_counter::<D>(connection, late, partition, 1).await?;
         set_number::<D>(connection, numbering, id, 0).await?;
     }
@@ -168,14 +173,9 @@ impl Change {
         })
     }
 
-    /// Returns the counter that numbers the row: that of a table, and of a partition of it.
-    fn place(&self) -> (&str, u16) {
-        let partitions = self.statements.numbering.as_ref();
-        let partitions = partitions.map_or(1, |numbering| numbering.partitions);
-        (
-            self.statements.revision.as_str(),
-            self.row.id.slice() % partitions,
-        )
+    /// Returns the partition whose counter numbers the row.
+    fn partition(&self) -> Result<Partition, SqlError> {
+        self.statements.partition_of(self.row.id.slice())
     }
 }
 
@@ -281,6 +281,7 @@ async fn write_row<D: Dialect>(
 /// transaction does.
 async fn number<D: Dialect>(
     connection: &mut ConnectionOf<D>,
+    partition: Partition,
     of_counter: &[&Change],
 ) -> Result<(), SqlError> {
     let Some(first) = of_counter.first() else {
@@ -289,7 +290,6 @@ async fn number<D: Dialect>(
     let Some((numbering, late)) = first.statements.late_numbering() else {
         return Ok(());
     };
-    let (_, partition) = first.place();
     raise_counter::<D>(connection, late, partition, of_counter.len()).await?;
     match of_counter {
         [only] => set_number::<D>(connection, numbering, &only.row.id, 0).await,
@@ -302,12 +302,12 @@ async fn number<D: Dialect>(
 async fn raise_counter<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     late: &LateNumberingStatements,
-    partition: u16,
+    partition: Partition,
     by: usize,
 ) -> Result<(), SqlError> {
     let mut values = Values::<D>::with_capacity(2);
     values.integer(by as i64);
-    values.integer(i64::from(partition));
+    values.integer(i64::from(partition.nr()));
     match execute::<D>(connection, late.raise.clone(), values).await? {
         1 => Ok(()),
         _ => Err(no_counter()),
@@ -418,9 +418,14 @@ impl<'a, D: Dialect> OfRow<'a, D> {
 
     /// Stores the first row of an id; false if there is one.
     async fn insert(&self, connection: &mut ConnectionOf<D>) -> Result<bool, SqlError> {
-        let mut values = Values::<D>::with_capacity(10);
+        let slice = self.row.id.slice();
+        let mut values = Values::<D>::with_capacity(11);
         values.id(&self.row.id);
-        values.integer(i64::from(self.row.id.slice()));
+        values.integer(i64::from(slice));
+        if self.statements.partitioned().is_some() {
+            let partition = self.statements.partition_of(slice)?;
+            values.integer(i64::from(partition.nr()));
+        }
         self.row.add_to(&mut values);
         let sql = match self.beginning {
             Some(beginning) => &beginning.insert,

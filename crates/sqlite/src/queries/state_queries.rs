@@ -27,7 +27,7 @@ pub(crate) fn state_statements(names: &SqlNames) -> StateStatements {
             overwrite: names.fill(&beginning(&numbered(REPLACE))),
         }),
         numbering: Some(NumberingStatements {
-            partitions: 1,
+            partitioned: None,
             set: names.fill(SET),
             late: None,
         }),

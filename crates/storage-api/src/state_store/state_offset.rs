@@ -4,18 +4,26 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::PersistenceId;
+use crate::{Partition, PersistenceId};
 
 /// A place in the changes of one store, from which a reader continues; made by that store, kept by the reader.
 ///
 /// Two offsets can only be compared for equality. An offset of one store has no meaning for another one.
 /// [`Display`](fmt::Display) and [`FromStr`] are the form to be kept.
+///
+/// # The text
+/// A position for each partition that was read, in the order of their numbers, with commas between them; empty for the
+/// start. `3/8.17.6:Post|a` is a position: the number of the partition, the number of all of them, the place in the order
+/// of commits, the length of an id in bytes, and the id. The length is 0 where there is no id.
+///
+/// It has at most [`MAX_TEXT_BYTES`](Self::MAX_TEXT_BYTES), and 30 for each partition where all was read. What begins in
+/// another way is no offset: an offset over several databases would begin with the number of the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateOffset {
-    positions: BTreeMap<u16, StatePosition>,
+    positions: BTreeMap<Partition, StatePosition>,
 }
 
-/// A place in one of the sequences of changes that a store keeps; places are ordered as changes are.
+/// A place in the changes of one partition; places are ordered as changes are.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct StatePosition {
@@ -51,27 +59,71 @@ impl StateOffset {
         Self::default()
     }
 
-    /// Returns the place up to which one sequence was read; `None` for its start.
-    pub fn position(&self, sequence: u16) -> Option<&StatePosition> {
-        self.positions.get(&sequence)
+    /// The most bytes of the text of an offset.
+    pub const MAX_TEXT_BYTES: usize = Partition::MOST as usize
+        * ("63/64.-9223372036854775808.255:,".len() + PersistenceId::MAX_BYTES);
+
+    /// Returns the place up to which a partition was read; `None` for its start.
+    pub fn position(&self, partition: Partition) -> Option<&StatePosition> {
+        self.positions.get(&partition)
     }
 
-    /// Goes on to a place of a sequence.
-    pub fn advance(&mut self, sequence: u16, position: StatePosition) {
-        self.positions.insert(sequence, position);
+    /// Returns the places in all partitions that were read, in the order of their numbers.
+    pub fn positions(&self) -> impl Iterator<Item = (Partition, &StatePosition)> {
+        self.positions
+            .iter()
+            .map(|(partition, position)| (*partition, position))
+    }
+
+    /// Goes on to a place of a partition.
+    pub fn advance(&mut self, partition: Partition, position: StatePosition) {
+        self.positions.insert(partition, position);
+    }
+
+    /// Fails if the offset has a place in a partition that a store with so many does not have.
+    ///
+    /// A store checks this before it reads: such a partition has other slices, whose changes would be skipped.
+    ///
+    /// # Errors
+    /// Names the first such partition.
+    pub fn check(&self, partitions: u16) -> Result<(), OtherPartitions> {
+        let mut all = self.positions.keys();
+        match all.find(|partition| partition.of() != partitions) {
+            None => Ok(()),
+            Some(other) => Err(OtherPartitions {
+                nr: other.nr(),
+                of: other.of(),
+                partitions,
+            }),
+        }
     }
 }
 
-/// `0.17.6:Post|a,1.3.0:`: the sequence, the number, and the id after its length in bytes, which is 0 where there is
-/// none.
+/// The offset is not of this store, or its partitions were others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the offset has a place in partition {nr} of {of}, and the store has {partitions} in all: it is the offset of another \
+     store, or of tables that were made anew; begin at the start"
+)]
+#[non_exhaustive]
+pub struct OtherPartitions {
+    /// The number of the partition.
+    pub nr: u16,
+    /// The number of all partitions of the store that made the offset.
+    pub of: u16,
+    /// The number of all partitions of the store that was asked.
+    pub partitions: u16,
+}
+
 impl fmt::Display for StateOffset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (count, (sequence, position)) in self.positions.iter().enumerate() {
+        for (count, (partition, position)) in self.positions.iter().enumerate() {
             let separator = if count == 0 { "" } else { "," };
+            let (nr, of) = (partition.nr(), partition.of());
             let id = position.persistence_id.as_ref();
             let id = id.map_or("", PersistenceId::as_str);
             let ordering = position.ordering;
-            write!(f, "{separator}{sequence}.{ordering}.{}:{id}", id.len())?;
+            write!(f, "{separator}{nr}/{of}.{ordering}.{}:{id}", id.len())?;
         }
         Ok(())
     }
@@ -88,10 +140,17 @@ impl FromStr for StateOffset {
     fn from_str(text: &str) -> Result<Self, InvalidStateOffset> {
         let mut offset = StateOffset::start();
         let mut rest = text;
+        if text.len() > Self::MAX_TEXT_BYTES {
+            return Err(InvalidStateOffset);
+        }
         while !rest.is_empty() {
             rest = parse_one(rest, &mut offset).ok_or(InvalidStateOffset)?;
         }
-        Ok(offset)
+        // Each offset has one text: no place is there twice, and no number is written in another way.
+        match offset.to_string() == text {
+            true => Ok(offset),
+            false => Err(InvalidStateOffset),
+        }
     }
 }
 
@@ -99,7 +158,8 @@ impl FromStr for StateOffset {
 fn parse_one<'t>(text: &'t str, offset: &mut StateOffset) -> Option<&'t str> {
     let (numbers, rest) = text.split_once(':')?;
     let mut numbers = numbers.splitn(3, '.');
-    let sequence = numbers.next()?.parse().ok()?;
+    let (nr, of) = numbers.next()?.split_once('/')?;
+    let partition = Partition::new(nr.parse().ok()?, of.parse().ok()?)?;
     let ordering = numbers.next()?.parse().ok()?;
     let length = numbers.next()?.parse().ok()?;
     let persistence_id = match rest.get(..length)? {
@@ -110,7 +170,7 @@ fn parse_one<'t>(text: &'t str, offset: &mut StateOffset) -> Option<&'t str> {
         ordering,
         persistence_id,
     };
-    offset.advance(sequence, position);
+    offset.advance(partition, position);
     match rest.get(length..)? {
         "" => Some(""),
         // A separator is followed by another position.
@@ -126,20 +186,50 @@ mod tests {
     fn comes_back_from_its_text_whatever_the_ids_hold() {
         let mut offset = StateOffset::start();
         assert_eq!(offset.to_string().parse(), Ok(StateOffset::start()));
-        for (sequence, ordering, id) in [
-            (0, 17, "Post|a,1.2.3:b"),
+        let partition = |nr| Partition::new(nr, 8).unwrap();
+        for (nr, ordering, id) in [
+            (0, 17, "Post|a,1/8.2.3:b"),
             (7, -3, "ü|,\n:"),
             (1, i64::MAX, "."),
         ] {
             offset.advance(
-                sequence,
+                partition(nr),
                 StatePosition::new(ordering, PersistenceId::of_unique(id)),
             );
             assert_eq!(offset.to_string().parse(), Ok(offset.clone()));
         }
-        for (sequence, ordering) in [(0, 17), (3, i64::MAX)] {
-            offset.advance(sequence, StatePosition::after_all_of(ordering));
+        for (nr, ordering) in [(0, 17), (3, i64::MAX)] {
+            offset.advance(partition(nr), StatePosition::after_all_of(ordering));
             assert_eq!(offset.to_string().parse(), Ok(offset.clone()));
+        }
+        assert_eq!(offset.positions().count(), 4);
+    }
+
+    #[test]
+    fn the_longest_text_comes_back_and_nothing_longer_is_parsed() {
+        let mut offset = StateOffset::start();
+        let id = PersistenceId::of_unique(&"a".repeat(PersistenceId::MAX_BYTES));
+        for nr in 0..Partition::MOST {
+            let partition = Partition::new(nr, Partition::MOST).unwrap();
+            offset.advance(partition, StatePosition::new(i64::MIN, id.clone()));
+        }
+        let text = offset.to_string();
+        assert!(text.len() <= StateOffset::MAX_TEXT_BYTES, "{}", text.len());
+        assert_eq!(text.parse(), Ok(offset));
+        let longer = " ".repeat(StateOffset::MAX_TEXT_BYTES + 1);
+        assert_eq!(longer.parse::<StateOffset>(), Err(InvalidStateOffset));
+    }
+
+    #[test]
+    fn a_place_in_a_partition_that_a_store_lacks_is_an_error() {
+        let offset: StateOffset = "3/8.17.0:,4/8.18.0:".parse().unwrap();
+        assert_eq!(offset.check(8), Ok(()));
+        assert_eq!(StateOffset::start().check(4), Ok(()));
+        for partitions in [1, 4, 16] {
+            let error = offset.check(partitions).unwrap_err();
+            assert_eq!((error.nr, error.of), (3, 8));
+            let text = error.to_string();
+            assert!(text.contains(&format!("{partitions} in all")), "{text}");
         }
     }
 
@@ -160,13 +250,22 @@ mod tests {
     fn nothing_else_is_an_offset() {
         for text in [
             "x",
-            "0.1",
-            "0.1.3:ab",
-            "0.1.2:ab,",
-            "0.1.2:ab;",
-            "0.1.0:a",
-            "70000.1.1:a",
-            "0.1.1:ü",
+            "0/1.1",
+            "0/1.1.3:ab",
+            "0/1.1.2:ab,",
+            "0/1.1.2:ab;",
+            "0/1.1.0:a",
+            "0.1.1:a",
+            "0/0.1.1:a",
+            "8/8.1.1:a",
+            "0/3.1.1:a",
+            "0/128.1.1:a",
+            "0/1.1.1:ü",
+            "0/1.+1.1:a",
+            "0/1.01.1:a",
+            "0/8.1.1:a,0/8.2.1:a",
+            "1/8.1.1:a,0/8.2.1:a",
+            "2@0/8.1.1:a",
         ] {
             assert_eq!(
                 text.parse::<StateOffset>(),

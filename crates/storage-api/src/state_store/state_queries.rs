@@ -63,9 +63,12 @@ pub trait StateQueries: Send + Sync {
     /// - **D-CHANGES-12**: An offset also moves over changes of other slices: if `more` is false, the offset of the
     ///   page is after everything that was stored before any change that was readable at that time, even if the page
     ///   holds no changes. An offset is therefore valid only for the entity type and the slices of its query.
+    /// - **D-CHANGES-13**: An offset with a place in a [`Partition`](crate::Partition) that the store does not have is an
+    ///   error that is not transient: nothing is read, and so nothing is skipped.
     ///
     /// # Errors
-    /// The errors of the database; [`Corrupt`](crate::StorageErrorKind::Corrupt) if a state cannot be read.
+    /// The errors of the database; [`Corrupt`](crate::StorageErrorKind::Corrupt) if a state cannot be read;
+    /// [`Unsupported`](crate::StorageErrorKind::Unsupported) if the offset is that of another store.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.

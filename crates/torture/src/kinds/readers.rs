@@ -17,7 +17,7 @@ use fastrand::Rng;
 use super::Kind;
 use crate::last_look::LONGEST_BUSY;
 use crate::workers::kept::kept_id;
-use crate::workers::readers::writing::{is_of_partition, is_of_range, new_id, update};
+use crate::workers::readers::writing::{is_of_range, new_id, update};
 use crate::workers::readers::{Assignment, How, KEPT, NEW, RANGES, Reading, Task, Told};
 use crate::writers::{acknowledges, dump_states, judge};
 use crate::{
@@ -43,7 +43,7 @@ const LONGEST_PHASE: Duration = Duration::from_secs(5);
 const WRITERS: usize = 2;
 const READERS: usize = 2;
 /// The number of states that are changed all the time.
-const KEPT_STATES: usize = 4;
+const KEPT_STATES: u32 = 4;
 /// The longest time for which a process lives before it is killed.
 const LONGEST_LIFE: Duration = Duration::from_secs(4);
 /// The longest time for which a transaction of another program is open.
@@ -76,7 +76,6 @@ struct Round<'a> {
     /// The server; the field is after `place`, so that the place is gone before its server.
     server: Option<Mutex<Server>>,
     config: PathBuf,
-    partition: Option<u16>,
     kept: Vec<u32>,
     /// The number of the last reader.
     readers: AtomicU64,
@@ -102,7 +101,10 @@ impl<'a> Round<'a> {
     fn new(run: &'a Run, number: u32) -> anyhow::Result<Self> {
         let mut rng = run.rng();
         // In turns: pages of several partitions, and writers that meet in the counter of one.
-        let partition = number.is_multiple_of(2).then(|| rng.u16(..8));
+        let partitions = match number % 2 {
+            0 => 1,
+            _ => 8 << rng.u16(..4),
+        };
         let is_killed = run.backend().server().is_some() && rng.bool();
         let (place, server) = match is_killed {
             // It shows no reader what it may lose.
@@ -113,10 +115,13 @@ impl<'a> Round<'a> {
             false => (run.place()?, None),
         };
         let lines = match place.backend() {
-            Backend::Postgres | Backend::Mysql => "statement-timeout = \"4s\"\n",
-            Backend::Sqlite | Backend::Memory => "busy-timeout = \"2s\"\n",
+            Backend::Postgres => "statement-timeout = \"4s\"\n".to_owned(),
+            Backend::Mysql => {
+                format!("statement-timeout = \"4s\"\ncounter-partitions = {partitions}\n")
+            }
+            Backend::Sqlite | Backend::Memory => "busy-timeout = \"2s\"\n".to_owned(),
         };
-        let mut config = place.config_of(&["state"], lines);
+        let mut config = place.config_of(&["state"], &lines);
         config += "[persistence.back-off]\nmin = \"5ms\"\nmax = \"100ms\"\n\
                    [persistence.state-plugin-fallback.circuit-breaker]\nreset-timeout = \"500ms\"\n";
         place.make_tables(&config)?;
@@ -124,7 +129,6 @@ impl<'a> Round<'a> {
         let name = format!("round-{number}");
         let file = run.folder().join(format!("{name}.toml"));
         fs::write(&file, config)?;
-        let kept = (0..).filter(|number| is_of_partition(&kept_id(*number), partition));
         Ok(Self {
             run,
             chronicle: run.chronicle(&name)?,
@@ -132,8 +136,7 @@ impl<'a> Round<'a> {
             place,
             server,
             config: file,
-            partition,
-            kept: kept.take(KEPT_STATES).collect(),
+            kept: (0..KEPT_STATES).collect(),
             readers: AtomicU64::new(0),
             calls: AtomicU64::new(0),
             phase: 0,
@@ -290,7 +293,6 @@ impl<'a> Round<'a> {
     fn write(&self, number: usize, mut rng: Rng) -> anyhow::Result<()> {
         while self.writing.load(Ordering::Acquire) {
             let task = Task::Write {
-                partition: self.partition,
                 inserters: rng.u32(2..=6),
                 kept: self.kept.clone(),
             };
@@ -508,16 +510,15 @@ impl<'a> Round<'a> {
 
     fn mark_of(&self, entity_type: &str, range: u16) -> PersistenceId {
         match entity_type {
-            NEW => new_id(range, self.partition, &format!("mark.{}", self.phase)),
+            NEW => new_id(range, &format!("mark.{}", self.phase)),
             _ => self.mark_of_kept(self.phase, range),
         }
     }
 
     fn mark_of_kept(&self, phase: u32, range: u16) -> PersistenceId {
         let mut ids = (MARKS * phase..).map(kept_id);
-        let fits =
-            |id: &PersistenceId| is_of_range(id, range) && is_of_partition(id, self.partition);
-        ids.find(fits).expect("there is always another one")
+        ids.find(|id| is_of_range(id, range))
+            .expect("there is always another one")
     }
 }
 

@@ -26,8 +26,6 @@ pub(crate) const NEW: &str = "New";
 pub(crate) const KEPT: &str = "Kept";
 /// The number of ranges of slices with readers of their own; the ids of [`NEW`] begin with theirs.
 pub(crate) const RANGES: u16 = 4;
-/// No store keeps more sequences of changes.
-const MOST_SEQUENCES: u16 = 64;
 /// The program waits for so long in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 
@@ -46,8 +44,6 @@ pub(crate) struct Assignment {
 pub(crate) enum Task {
     /// The process stores states.
     Write {
-        /// The rest that the slice of an id must leave, divided by eight; any if `None`.
-        partition: Option<u16>,
         /// The number of new states that are stored at once.
         inserters: u32,
         /// The numbers of those that are changed.
@@ -102,11 +98,11 @@ pub(crate) struct Told {
     pub(crate) pages: u64,
 }
 
-/// Returns an offset as a number that never goes back: the sum of the places in all sequences of the store, each of which
+/// Returns an offset as a number that never goes back: the sum of the places in all partitions of the store, each of which
 /// only rises. None if there is no such number.
 pub(crate) fn number_of(offset: &StateOffset) -> Option<u64> {
-    let places = (0..MOST_SEQUENCES).filter_map(|sequence| offset.position(sequence));
-    let mut orderings = places.map(|place| u64::try_from(place.ordering).ok());
+    let places = offset.positions();
+    let mut orderings = places.map(|(_, place)| u64::try_from(place.ordering).ok());
     orderings.try_fold(0_u64, |sum, ordering| sum.checked_add(ordering?))
 }
 
@@ -139,18 +135,9 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
             ends: AtomicBool::new(false),
         });
         let tasks = match assignment.task {
-            Task::Write {
-                partition,
-                inserters,
-                kept,
-            } => writing::start(
-                &process,
-                &runtime,
-                assignment.seed,
-                partition,
-                inserters,
-                &kept,
-            ),
+            Task::Write { inserters, kept } => {
+                writing::start(&process, &runtime, assignment.seed, inserters, &kept)
+            }
             Task::Read { readings } => {
                 reading::start(&process, &runtime, assignment.seed, readings)
             }

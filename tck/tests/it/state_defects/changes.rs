@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::MemoryStateStore;
 use actix_persistence_storage_api::{
-    ChangedState, CurrentState, Operation, PersistenceId, PersistenceIdsQuery, Revision,
+    ChangedState, CurrentState, Operation, Partition, PersistenceId, PersistenceIdsQuery, Revision,
     StateChangesPage, StateChangesQuery, StateOffset, StatePosition, StateQueries, StateStore,
     StateUpdate, StorageError, StorageErrorKind, Timestamp,
 };
@@ -171,6 +171,19 @@ defect! {
     }
 }
 
+defect! {
+    /// Leaves out of an offset what it does not know.
+    ReadsFromAnyOffset,
+    changes(inner, mut query) {
+        let known = query.after.position(Partition::ONLY).cloned();
+        query.after = StateOffset::start();
+        if let Some(known) = known {
+            query.after.advance(Partition::ONLY, known);
+        }
+        inner.changes(query).await
+    }
+}
+
 /// Gives numbers before it stores: readers are past some of them when the change is there to be read.
 #[derive(Clone, Default)]
 pub(crate) struct NumbersBeforeItStores {
@@ -232,12 +245,15 @@ impl StateDefect for NumbersBeforeItStores {
             number.copied().unwrap_or(0)
         };
         changes.sort_by_key(number);
-        let after = query.after.position(0).map_or(i64::MIN, |at| at.ordering);
+        let after = query
+            .after
+            .position(Partition::ONLY)
+            .map_or(i64::MIN, |at| at.ordering);
         changes.retain(|change| number(change) > after);
         for change in &mut changes {
             let at = StatePosition::new(number(change), change.persistence_id.clone());
             change.offset = StateOffset::start();
-            change.offset.advance(0, at);
+            change.offset.advance(Partition::ONLY, at);
         }
         let page = page_of(query, changes);
         let last = page.changes.last().map_or(0, number);
@@ -388,7 +404,10 @@ impl StateDefect for LosesAPermitPerDroppedQuery {
 }
 
 fn ordering(change: &ChangedState) -> i64 {
-    change.offset.position(0).map_or(0, |at| at.ordering)
+    change
+        .offset
+        .position(Partition::ONLY)
+        .map_or(0, |at| at.ordering)
 }
 
 /// The first of these changes, in this order.

@@ -55,7 +55,16 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "StartsAgainBehindAnEmptyPage",
         kit::<StartsAgainBehindAnEmptyPage>,
         &["D-CHANGES-6"],
-        &["go_on_after_each_change_of_a_page"],
+        &[
+            "go_on_after_each_change_of_a_page",
+            "read_nothing_twice_where_others_are_busy",
+        ],
+    ),
+    Mutant::new(
+        "ReadsFromAnyOffset",
+        kit::<ReadsFromAnyOffset>,
+        &["D-CHANGES-13"],
+        &["refuse_offsets_of_other_stores"],
     ),
     Mutant::new(
         "StaysWhereItIsWithoutChanges",

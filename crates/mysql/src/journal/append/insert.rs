@@ -6,6 +6,7 @@ use actix_persistence_sql::{EventRow, SqlError, Values, get_integer};
 use actix_persistence_storage_api::{Payload, PersistenceId, StorageErrorKind};
 use sqlx::{MySqlConnection, SqlStr};
 
+use super::numbering::Place;
 use crate::Mysql;
 use crate::queries::{JournalQueries, LARGEST, MAX_ALLOWED_PACKET, RowsStatement, chunk_sizes};
 
@@ -19,18 +20,18 @@ struct TagRow {
     sequence_nr: i64,
     tag: Arc<str>,
     slice: u16,
-    ordering: i64,
+    place: Place,
 }
 
-/// Inserts events with these orderings and their tags, a few statements for all, in the transaction of the caller.
+/// Inserts events at these places and their tags, a few statements for all, in the transaction of the caller.
 pub(super) async fn insert(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
     mut events: Vec<EventRow>,
-    orderings: &[i64],
+    places: &[Place],
 ) -> Result<(), SqlError> {
     check_size(connection, &events).await?;
-    let tags = tag_rows(&mut events, orderings);
+    let tags = tag_rows(&mut events, places);
     let has_metadata = events.iter().any(|row| row.event.metadata.is_some());
     let statement = if has_metadata {
         &queries.insert_events_with_metadata
@@ -38,24 +39,25 @@ pub(super) async fn insert(
         &queries.insert_events
     };
     let sizes: Vec<usize> = events.iter().map(size_of).collect();
-    let mut events = events.into_iter().zip(orderings);
+    let mut events = events.into_iter().zip(places);
     for size in sendable_sizes(&sizes) {
-        let mut values = Values::<Mysql>::with_capacity(16 * size);
-        for (row, ordering) in events.by_ref().take(size) {
-            add_event(&mut values, row, *ordering, has_metadata);
+        let mut values = Values::<Mysql>::with_capacity(17 * size);
+        for (row, place) in events.by_ref().take(size) {
+            add_event(&mut values, row, *place, has_metadata);
         }
         execute(connection, statement, size, values).await?;
     }
     let total = tags.len();
     let mut tags = tags.into_iter();
     for size in chunk_sizes(total) {
-        let mut values = Values::<Mysql>::with_capacity(5 * size);
+        let mut values = Values::<Mysql>::with_capacity(6 * size);
         for row in tags.by_ref().take(size) {
             values.id(&row.id);
             values.integer(row.sequence_nr);
             values.key(&row.tag);
             values.integer(i64::from(row.slice));
-            values.integer(row.ordering);
+            values.integer(row.place.partition);
+            values.integer(row.place.ordering);
         }
         execute(connection, &queries.insert_tags, size, values).await?;
     }
@@ -109,28 +111,29 @@ fn payload_bytes(row: &EventRow) -> usize {
     row.event.payload.len() + metadata.map_or(0, Payload::len)
 }
 
-fn tag_rows(events: &mut [EventRow], orderings: &[i64]) -> Vec<TagRow> {
+fn tag_rows(events: &mut [EventRow], places: &[Place]) -> Vec<TagRow> {
     let mut rows = Vec::new();
-    for (row, ordering) in events.iter_mut().zip(orderings) {
+    for (row, place) in events.iter_mut().zip(places) {
         for tag in &row.event.tags {
             rows.push(TagRow {
                 id: row.id.clone(),
                 sequence_nr: row.sequence_nr(),
                 tag: Arc::clone(tag),
                 slice: row.slice,
-                ordering: *ordering,
+                place: *place,
             });
         }
     }
     rows
 }
 
-fn add_event(values: &mut Values<Mysql>, row: EventRow, ordering: i64, with_metadata: bool) {
+fn add_event(values: &mut Values<Mysql>, row: EventRow, place: Place, with_metadata: bool) {
     let bytes = payload_bytes(&row);
     values.id(&row.id);
     values.integer(row.sequence_nr());
-    values.integer(ordering);
+    values.integer(place.ordering);
     values.integer(i64::from(row.slice));
+    values.integer(place.partition);
     let checksum = row.checksum;
     let event = row.event;
     values.integer(event.timestamp.as_micros());

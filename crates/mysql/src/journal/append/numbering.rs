@@ -4,7 +4,14 @@ use actix_persistence_sql::{EventRow, SqlError, Values, get_integer};
 use sqlx::MySqlConnection;
 
 use crate::Mysql;
-use crate::queries::{JournalQueries, PARTITIONS};
+use crate::queries::JournalQueries;
+
+/// The place of an event in the order of commits.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) partition: i64,
+    pub(super) ordering: i64,
+}
 
 /// Numbers events, in the transaction of the caller: those of a partition follow on each other, above whatever was committed
 /// before.
@@ -14,29 +21,32 @@ pub(super) async fn number(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
     events: &[EventRow],
-) -> Result<Vec<i64>, SqlError> {
-    let mut wanted = [0_i64; PARTITIONS];
+) -> Result<Vec<Place>, SqlError> {
+    let mut wanted = vec![0_i64; usize::from(queries.partitions.number()?)];
+    let mut partitions = Vec::with_capacity(events.len());
     for row in events {
-        wanted[partition_of(row)] += 1;
+        let partition = usize::from(queries.partitions.of_slice(row.slice)?.nr());
+        wanted[partition] += 1;
+        partitions.push(partition);
     }
-    let used: Vec<usize> = (0..PARTITIONS).filter(|&it| wanted[it] > 0).collect();
+    let used: Vec<usize> = (0..wanted.len()).filter(|&it| wanted[it] > 0).collect();
     let newest = match used.as_slice() {
         &[partition] => number_one(connection, queries, partition, &wanted).await?,
         several => number_several(connection, queries, several, &wanted).await?,
     };
-    let mut next: [i64; PARTITIONS] = std::array::from_fn(|it| newest[it] - wanted[it] + 1);
-    let orderings = events.iter().map(|row| {
-        let next = &mut next[partition_of(row)];
-        let ordering = *next;
-        *next += 1;
-        ordering
+    let of_partitions = newest.iter().zip(&wanted);
+    let mut next: Vec<i64> = of_partitions
+        .map(|(newest, wanted)| newest - wanted + 1)
+        .collect();
+    let places = partitions.into_iter().map(|partition| {
+        let ordering = next[partition];
+        next[partition] += 1;
+        Place {
+            partition: partition as i64,
+            ordering,
+        }
     });
-    Ok(orderings.collect())
-}
-
-/// Returns the partition of an event, as the tables derive it from the slice.
-fn partition_of(row: &EventRow) -> usize {
-    usize::from(row.slice) % PARTITIONS
+    Ok(places.collect())
 }
 
 /// Does the work that most transactions of a few ids need, in one trip to the server.
@@ -44,8 +54,8 @@ async fn number_one(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
     partition: usize,
-    wanted: &[i64; PARTITIONS],
-) -> Result<[i64; PARTITIONS], SqlError> {
+    wanted: &[i64],
+) -> Result<Vec<i64>, SqlError> {
     let mut values = Values::<Mysql>::with_capacity(2);
     values.integer(wanted[partition]);
     values.integer(partition as i64);
@@ -55,7 +65,7 @@ async fn number_one(
     if done.rows_affected() != 1 {
         return Err(missing());
     }
-    let mut newest = [0; PARTITIONS];
+    let mut newest = vec![0; wanted.len()];
     newest[partition] = i64::try_from(done.last_insert_id()).map_err(|_| missing())?;
     Ok(newest)
 }
@@ -64,30 +74,32 @@ async fn number_several(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
     used: &[usize],
-    wanted: &[i64; PARTITIONS],
-) -> Result<[i64; PARTITIONS], SqlError> {
-    // Repeated, they change nothing, and one statement does for any number.
-    let repeated: Vec<usize> = used.iter().copied().cycle().take(PARTITIONS).collect();
-    let mut values = Values::<Mysql>::with_capacity(3 * PARTITIONS);
+    wanted: &[i64],
+) -> Result<Vec<i64>, SqlError> {
+    // Repeated, they change nothing, and few statements do for any number.
+    let places = used.len().next_power_of_two();
+    let power = places.ilog2() as usize;
+    let repeated: Vec<usize> = used.iter().copied().cycle().take(places).collect();
+    let mut values = Values::<Mysql>::with_capacity(3 * places);
     for &partition in &repeated {
         values.integer(partition as i64);
         values.integer(wanted[partition]);
     }
-    let mut partitions = Values::<Mysql>::with_capacity(PARTITIONS);
+    let mut partitions = Values::<Mysql>::with_capacity(places);
     for &partition in &repeated {
         values.integer(partition as i64);
         partitions.integer(partition as i64);
     }
-    let done = sqlx::query_with(queries.number_many.clone(), values.into_arguments())
+    let done = sqlx::query_with(queries.number_many[power].clone(), values.into_arguments())
         .execute(&mut *connection)
         .await?;
     if done.rows_affected() != used.len() as u64 {
         return Err(missing());
     }
-    let rows = sqlx::query_with(queries.newest.clone(), partitions.into_arguments())
+    let rows = sqlx::query_with(queries.newest[power].clone(), partitions.into_arguments())
         .fetch_all(connection)
         .await?;
-    let mut newest = [0; PARTITIONS];
+    let mut newest = vec![0; wanted.len()];
     for row in &rows {
         let partition = get_integer::<Mysql>(row, 0)?;
         let place = usize::try_from(partition)

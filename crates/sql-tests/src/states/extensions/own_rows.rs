@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    ChangeHandler, ExtensionError, Session, StateChange, StateDelete, StateExtensions, StateStore,
-    StorageError, StorageErrorKind,
+    ChangeHandler, ExtensionError, Session, Sql, StateChange, StateDelete, StateExtensions,
+    StateStore, StorageError, StorageErrorKind,
 };
 use async_trait::async_trait;
 
@@ -13,7 +13,17 @@ use crate::Tables;
 use crate::states::{id, revision_of, state, store};
 
 /// Runs statements, and succeeds if they do.
-pub(super) struct Statements(pub(super) &'static [&'static str]);
+///
+/// In them `{slice}` stands for the columns that come from the slice.
+pub(super) struct Statements(pub(super) Vec<String>);
+
+impl Statements {
+    pub(super) fn new(tables: &dyn Tables, texts: &[&str]) -> Self {
+        let slice = tables.columns_of_slice();
+        let texts = texts.iter().map(|text| text.replace("{slice}", slice));
+        Self(texts.collect())
+    }
+}
 
 #[async_trait]
 impl ChangeHandler for Statements {
@@ -22,17 +32,19 @@ impl ChangeHandler for Statements {
         session: &mut dyn Session,
         _change: &StateChange<'_>,
     ) -> Result<(), ExtensionError> {
-        for statement in self.0 {
-            session.execute(*statement, []).await?;
+        for statement in &self.0 {
+            session
+                .execute(Sql::assert_safe(statement.clone()), [])
+                .await?;
         }
         Ok(())
     }
 }
 
 const COPY_AT_7: &str = "\
-INSERT INTO durable_state (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload,
+INSERT INTO durable_state (persistence_id, {slice}, revision, deleted, timestamp, tags, serializer_id, manifest, payload,
     checksum, ordering)
-SELECT 'Test|a', slice, 7, deleted, timestamp, tags, serializer_id, manifest, payload, NULL, ordering
+SELECT 'Test|a', {slice}, 7, deleted, timestamp, tags, serializer_id, manifest, payload, NULL, ordering
 FROM durable_state WHERE persistence_id = 'Test|other'";
 
 /// Statements after which the row of a state is another one, whether or not its checksum says so.
@@ -69,8 +81,8 @@ const CHANGES_OF_TOMBSTONES: &[&[&str]] = &[
     ],
 ];
 
-async fn open(tables: &dyn Tables, statements: &'static [&'static str]) -> Arc<dyn StateStore> {
-    let extensions = with_handler(Statements(statements));
+async fn open(tables: &dyn Tables, statements: &[&str]) -> Arc<dyn StateStore> {
+    let extensions = with_handler(Statements::new(tables, statements));
     tables.open_with_handlers(&extensions).await
 }
 

@@ -33,14 +33,13 @@ pub(super) fn start(
     process: &Arc<Process>,
     runtime: &Runtime,
     seed: u64,
-    partition: Option<u16>,
     inserters: u32,
     kept: &[u32],
 ) -> Vec<JoinHandle<anyhow::Result<()>>> {
     let mut rng = Rng::with_seed(seed);
     let mut tasks = Vec::new();
     for number in 0..inserters {
-        let inserting = insert(Arc::clone(process), number, partition, rng.fork());
+        let inserting = insert(Arc::clone(process), number, rng.fork());
         tasks.push(runtime.spawn(inserting));
     }
     for number in kept {
@@ -50,21 +49,16 @@ pub(super) fn start(
     tasks
 }
 
-/// Returns the first id of [`NEW`] with this name whose slice belongs to this range, and to the partition.
-pub(crate) fn new_id(range: u16, partition: Option<u16>, name: &str) -> PersistenceId {
+/// Returns the first id of [`NEW`] with this name whose slice belongs to this range.
+pub(crate) fn new_id(range: u16, name: &str) -> PersistenceId {
     let mut ids = (0_u64..).map(|nr| PersistenceId::of(NEW, &format!("r{range}.{name}.{nr}")));
-    let fits = |id: &PersistenceId| is_of_range(id, range) && is_of_partition(id, partition);
-    ids.find(fits).expect("there is always another one")
+    ids.find(|id| is_of_range(id, range))
+        .expect("there is always another one")
 }
 
 /// Returns whether the slice of an id belongs to one of [`RANGES`].
 pub(crate) fn is_of_range(id: &PersistenceId, range: u16) -> bool {
     id.slice() / (1024 / RANGES) == range
-}
-
-/// Returns whether MariaDB numbers the changes of an id by this counter of its eight.
-pub(crate) fn is_of_partition(id: &PersistenceId, partition: Option<u16>) -> bool {
-    partition.is_none_or(|partition| id.slice() % 8 == partition)
 }
 
 /// A state that is to be stored.
@@ -79,12 +73,7 @@ pub(crate) fn update(id: PersistenceId, uid: u64) -> anyhow::Result<StateUpdate>
 }
 
 /// Stores one new state after the other.
-async fn insert(
-    process: Arc<Process>,
-    inserter: u32,
-    partition: Option<u16>,
-    mut rng: Rng,
-) -> anyhow::Result<()> {
+async fn insert(process: Arc<Process>, inserter: u32, mut rng: Rng) -> anyhow::Result<()> {
     let store = process.persistence.states(None)?;
     let scribe = &process.scribe;
     for count_of_it in 0_u64.. {
@@ -92,7 +81,7 @@ async fn insert(
             break;
         }
         let name = format!("{}.{inserter}.{count_of_it}", scribe.process());
-        let id = new_id(rng.u16(..RANGES), partition, &name);
+        let id = new_id(rng.u16(..RANGES), &name);
         let uid = scribe.uid();
         let call = scribe.invoke(Operation::Upsert {
             id: id.to_string(),

@@ -85,11 +85,8 @@ impl Process {
             if self.ended.get() {
                 return;
             }
-            let id = new_id(
-                rng.u16(..RANGES),
-                None,
-                &format!("{}.{count}", self.scribe.process()),
-            );
+            let name = format!("{}.{count}", self.scribe.process());
+            let id = new_id(rng.u16(..RANGES), &name);
             self.insert(id).await;
             pause(&mut rng).await;
         }
