@@ -165,6 +165,10 @@ FROM pg_catalog.pg_attribute AS a JOIN pg_catalog.pg_class AS c ON c.oid = a.att
     JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
 WHERE n.nspname = {schema_text} AND c.relname = $1::text AND a.attnum > 0 AND NOT a.attisdropped";
 
+/// Lets the steps of an application leave out the schema of the store, as they do in its session.
+pub(crate) const SEARCH_SCHEMA: &str = "SET search_path = {schema}, pg_temp";
+pub(crate) const RESET_SEARCH: &str = "RESET search_path";
+
 /// The statements for a person who may make schemas and act for the owner.
 pub(crate) const OWNER_BEFORE: &str = "\
 CREATE SCHEMA IF NOT EXISTS {schema};

@@ -32,6 +32,10 @@ pub trait SchemaDialect: Driver {
     /// The statements that make indexes.
     const INDEXES: IndexTexts;
 
+    /// The statements before and after the steps of an application that a person runs, so that tables whose schema the steps
+    /// leave out are those of the store; none where there are no such schemas.
+    const AROUND_STEPS_BY_HAND: Option<[&'static str; 2]> = None;
+
     /// Keeps others from making tables in this database until the session ends; returns false, and does not wait, if another
     /// session makes some.
     ///

@@ -12,8 +12,9 @@ use crate::row::get_integer;
 use crate::values::Values;
 use crate::{ConnectionOf, Dialect, SqlError, SqlxDatabase};
 
-/// The time for which others are waited for that make tables; the store is then initialised again.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The time for which others are waited for that make tables; the store is then initialised again. It ends before the default
+/// `initialize-timeout`, so that the attempts of a store do not overlap.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// The time after which a wait is logged.
 const WORTH_A_WORD: Duration = Duration::from_secs(1);
 /// The time between two lines of the log about one step.
@@ -71,14 +72,14 @@ impl<D: Dialect> StoreSchema<D> {
             if began.elapsed() >= PATIENCE {
                 return Err(SqlError::refused(
                     StorageErrorKind::Unavailable,
-                    "another process has been making tables in this database for a while; let it finish",
+                    "another session has been making tables in this database for a while; let it finish",
                 ));
             }
             if !is_told && began.elapsed() >= WORTH_A_WORD {
                 is_told = true;
                 tracing::info!(
                     component = self.component(),
-                    "waiting for another process that makes tables in this database"
+                    "waiting for another session that makes tables in this database"
                 );
             }
             tokio::time::sleep(back_off.next_delay()).await;

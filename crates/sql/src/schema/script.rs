@@ -29,18 +29,20 @@ impl<D: Dialect> StoreSchema<D> {
     /// because a person runs those that are new.
     fn steps_by_hand(&self) -> Vec<String> {
         let steps = self.steps.iter().map(Step::by_hand);
-        match &self.owner {
-            Owner::Store(_) => steps.chain([self.noted_by_hand(self.newest())]).collect(),
-            Owner::Application(Application { name, .. }) => steps
-                .zip(1..)
-                .flat_map(|(step, version)| {
-                    let head = format!(
-                        "-- Step {version} of the schema steps '{name}', if it has not run yet."
-                    );
-                    [format!("{head}\n{step}"), self.noted_by_hand(version)]
-                })
-                .collect(),
-        }
+        let Owner::Application(Application { name, .. }) = &self.owner else {
+            return steps.chain([self.noted_by_hand(self.newest())]).collect();
+        };
+        let around = D::AROUND_STEPS_BY_HAND
+            .map(|[before, after]| (before, after))
+            .unzip();
+        let statement = |text: &str| self.names.fill(text).as_str().to_owned();
+        let steps = steps.zip(1..).flat_map(|(step, version)| {
+            let head =
+                format!("-- Step {version} of the schema steps '{name}', if it has not run yet.");
+            [format!("{head}\n{step}"), self.noted_by_hand(version)]
+        });
+        let before = around.0.map(statement).into_iter();
+        before.chain(steps).chain(around.1.map(statement)).collect()
     }
 
     /// Returns the statements before and after those that make the tables.
