@@ -14,14 +14,15 @@ use actix_persistence_persistent_actor::{
 use actix_persistence_snapshot_actor::SnapshotHandle;
 use actix_persistence_state_actor::StateHandle;
 use actix_persistence_storage_api::{
-    AdditionalColumn, ChangeHandler, Journal, Plugin, Roles, Section, SnapshotStore, StateStore,
+    AdditionalColumn, ChangeHandler, Journal, Plugin, Roles, SchemaSteps, Section, SnapshotStore,
+    StateStore,
 };
 use actix_persistence_store_actor::StoreThread;
 use tokio::runtime::{self, Runtime};
 
 use crate::config::{
     CAPACITY, DEAD_LETTERS, MAX_CONCURRENT_RECOVERIES, Mistakes, NamedCode, PUBLISHED_EVENTS,
-    PluginKind, Resolution, Settings, StoreSections, StoreSettings,
+    PluginKind, Resolution, Settings, StoreSections, StoreSettings, bind_schema_steps,
 };
 use crate::current;
 use crate::persistence::Shared;
@@ -50,6 +51,7 @@ pub struct Builder {
     back_off: Option<BackOffSettings>,
     stash_policy: Option<StashPolicy>,
     makes_nothing: bool,
+    schema_steps: Vec<SchemaSteps>,
     /// Numbers by the path of their key, which replace those of the config.
     numbers: Vec<(String, u32)>,
     left_out: LeftOut,
@@ -86,6 +88,7 @@ impl Builder {
             back_off: None,
             stash_policy: None,
             makes_nothing: false,
+            schema_steps: Vec::new(),
             numbers: Vec::new(),
             left_out: LeftOut::default(),
         }
@@ -156,6 +159,16 @@ impl Builder {
     pub fn change_handler(mut self, name: &str, handler: impl ChangeHandler + 'static) -> Self {
         let handlers = &mut self.code.change_handlers;
         handlers.insert(name.to_owned(), Arc::new(handler));
+        self
+    }
+
+    /// Adds the steps that make the application's own tables in the database of a state store, beside those of the store: what
+    /// its change handlers and [`transact`](Persistence::transact) use. They have run before the first of these runs.
+    ///
+    /// The key `auto-initialize` of the store decides whether they are run, or have to have run.
+    /// [`schema`](Self::schema) returns them, too.
+    pub fn schema_steps(mut self, steps: SchemaSteps) -> Self {
+        self.schema_steps.push(steps);
         self
     }
 
@@ -281,7 +294,7 @@ impl Builder {
 
     /// Returns the statements that make what the stores of the config need, for a person who does it instead of
     /// `auto-initialize`; with roles, they include the rights of the two accounts. Opens nothing, and does without the
-    /// columns and change handlers that the config names: the program that registers them makes their tables.
+    /// columns and change handlers that the config names and that are not registered.
     ///
     /// # Errors
     /// [`OpenError::Config`] with every mistake of the config, or if a database knows no roles.
@@ -395,7 +408,11 @@ impl Builder {
             .iter()
             .map(|plugin| PluginKind::from(&**plugin))
             .collect();
-        self.config.resolve(&kinds, &self.code)
+        let mut resolution = self.config.resolve(&kinds, &self.code);
+        if !self.left_out.state_stores {
+            bind_schema_steps(&self.schema_steps, &mut resolution);
+        }
+        resolution
     }
 
     /// Lets the plugins make the stores, and reports the mistakes of all sections together.

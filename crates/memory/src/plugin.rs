@@ -60,15 +60,10 @@ impl Plugin for MemoryPlugin {
         section: &Section,
         extensions: &StateExtensions,
     ) -> Result<Arc<dyn StateStore>, ConfigErrors> {
-        if !extensions.is_empty() {
-            return Err(ConfigErrors::of_section(section, NO_SQL));
-        }
+        extensions.check_without_sql(section, self.name())?;
         Ok(Arc::new(self.storage_of(section)?.state_store()))
     }
 }
-
-const NO_SQL: &str = "has additional columns, a table by entity type, a change handler or change events, \
-    which the plugin kind 'memory' has not";
 
 #[cfg(test)]
 mod tests {

@@ -53,6 +53,25 @@ impl ErrorDialect for Mysql {
         class_of_number(number(error)).unknown()
     }
 
+    /// Returns whether a table, a column, a key, a routine or a trigger is there already, or is not there to be dropped.
+    fn is_made_already(error: &dyn DatabaseError) -> bool {
+        matches!(
+            number(error),
+            1050 | 1051
+                | 1060
+                | 1061
+                | 1068
+                | 1091
+                | 1304
+                | 1305
+                | 1359
+                | 1360
+                | 1537
+                | 1539
+                | 1826
+        )
+    }
+
     /// Returns whether a value breaks a rule: of its column, of a constraint, or of a trigger that signals.
     fn breaks_rule(error: &dyn DatabaseError) -> bool {
         breaks_rule_by(number(error), &error.code().unwrap_or_default())

@@ -119,11 +119,27 @@ DO RELEASE_ALL_LOCKS()";
 
 pub(crate) const MAX_ALLOWED_PACKET: &str = "SELECT CAST(@@max_allowed_packet AS SIGNED)";
 
-/// Lets one session of a database make tables; ends with the session. Returns 1 if it got the lock.
+/// Lets one session of a database make tables; ends with the session, and does not wait. Returns 1 if it got the lock.
 ///
-/// A name may have 64 bytes, as the name of a database may. The time is in seconds.
-pub(crate) const LOCK_SCHEMA: &str = "\
-SELECT CAST(GET_LOCK(CONCAT('actix_persistence.', MD5(DATABASE())), 30) AS SIGNED)";
+/// A name may have 64 bytes, as the name of a database may.
+pub(crate) const TRY_LOCK_SCHEMA: &str = "\
+SELECT CAST(GET_LOCK(CONCAT('actix_persistence.', MD5(DATABASE())), 0) AS SIGNED)";
+
+/// Lifts the limit on the time of a statement, which MySQL has only for one that reads. The limit on waiting for a lock
+/// stays: until an index has the one on its table, every other statement on the table waits behind it.
+pub(crate) const WITHOUT_LIMIT: &str =
+    "SET SESSION sql_safe_updates = 0 /*M! , SESSION max_statement_time = 0 */";
+pub(crate) const CREATE_INDEX: [&str; 2] = [
+    "ALTER TABLE {table} ADD INDEX {index} (",
+    "), ALGORITHM = INPLACE, LOCK = NONE",
+];
+pub(crate) const DROP_INDEX: &str =
+    "ALTER TABLE {table} DROP INDEX {index}, ALGORITHM = INPLACE, LOCK = NONE";
+/// Selects 1 if there is such an index; one that was interrupted is gone.
+pub(crate) const INDEX_STATE: &str = "\
+SELECT CAST(1 AS SIGNED) FROM information_schema.statistics
+WHERE table_schema = DATABASE() AND CONCAT('`', table_name, '`') = '{table}' AND CONCAT('`', index_name, '`') = '{index}'
+LIMIT 1";
 
 /// The table of versions, with a row for the journal, one for the snapshot store, and one for the state store of each
 /// set of table names in the database.
@@ -136,9 +152,12 @@ CREATE TABLE IF NOT EXISTS {version_table} (
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
 pub(crate) const SELECT_VERSION: &str = "\
 SELECT component, version, other_tables FROM {version_table} WHERE table_name = ?";
+pub(crate) const SELECT_STEPS: &str = "\
+SELECT version, other_tables FROM {version_table} WHERE component = ? ORDER BY version";
+pub(crate) const FORGET_VERSION: &str = "DELETE FROM {version_table} WHERE table_name = ?";
 pub(crate) const SET_VERSION: &str = "\
 INSERT INTO {version_table} (table_name, other_tables, component, version) VALUES (?, ?, ?, ?)
-ON DUPLICATE KEY UPDATE version = VALUES(version)";
+ON DUPLICATE KEY UPDATE version = VALUES(version), other_tables = VALUES(other_tables)";
 pub(crate) const TABLE_EXISTS: &str = "\
 SELECT COUNT(*) FROM information_schema.tables
 WHERE table_schema = DATABASE() AND CAST(table_name AS BINARY) = CAST(? AS BINARY)";

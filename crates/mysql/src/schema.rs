@@ -1,16 +1,17 @@
 //! The tables and their versions.
 
 use actix_persistence_sql::{
-    RoleTexts, SchemaDialect, SqlError, SqlNames, Values, VersionTexts, get_integer,
+    BesideWritersTexts, IndexTexts, Migration, RoleTexts, SchemaDialect, SqlError, SqlNames,
+    Values, VersionTexts, get_integer,
 };
-use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Executor, MySqlConnection};
 
 use crate::Mysql;
 use crate::queries::{
-    COLUMNS, CREATE_VERSION_TABLE, EVENT_COUNTERS, EVENTS_AHEAD, HAS_STATE_INDEX, LOCK_SCHEMA,
-    OTHER_PAYLOADS, RAISE_EVENT_COUNTER, RAISE_STATE_COUNTER, SELECT_VERSION, SET_VERSION,
-    STATE_COUNTERS, STATES_AHEAD, TABLE_EXISTS, TRY_JOURNAL, TRY_SNAPSHOT_STORE, TRY_STATE_STORE,
+    COLUMNS, CREATE_INDEX, CREATE_VERSION_TABLE, DROP_INDEX, EVENT_COUNTERS, EVENTS_AHEAD,
+    FORGET_VERSION, HAS_STATE_INDEX, INDEX_STATE, OTHER_PAYLOADS, RAISE_EVENT_COUNTER,
+    RAISE_STATE_COUNTER, SELECT_STEPS, SELECT_VERSION, SET_VERSION, STATE_COUNTERS, STATES_AHEAD,
+    TABLE_EXISTS, TRY_JOURNAL, TRY_LOCK_SCHEMA, TRY_SNAPSHOT_STORE, TRY_STATE_STORE, WITHOUT_LIMIT,
 };
 
 impl SchemaDialect for Mysql {
@@ -18,17 +19,22 @@ impl SchemaDialect for Mysql {
         create: CREATE_VERSION_TABLE,
         select: SELECT_VERSION,
         set: SET_VERSION,
+        forget: FORGET_VERSION,
+        select_steps: SELECT_STEPS,
         table_exists: TABLE_EXISTS,
         columns: COLUMNS,
     };
-    const JOURNAL_STEPS: &'static [&'static str] =
-        &[include_str!("../migrations/0001_journal.sql")];
+    const JOURNAL_STEPS: &'static [Migration] = &[Migration::in_transaction(include_str!(
+        "../migrations/0001_journal.sql"
+    ))];
     /// The table that numbers events.
     const MORE_JOURNAL_TABLES: &'static [&'static str] = &["ordering"];
-    const SNAPSHOT_STEPS: &'static [&'static str] =
-        &[include_str!("../migrations/0001_snapshot_store.sql")];
-    const STATE_STEPS: &'static [&'static str] =
-        &[include_str!("../migrations/0001_state_store.sql")];
+    const SNAPSHOT_STEPS: &'static [Migration] = &[Migration::in_transaction(include_str!(
+        "../migrations/0001_snapshot_store.sql"
+    ))];
+    const STATE_STEPS: &'static [Migration] = &[Migration::in_transaction(include_str!(
+        "../migrations/0001_state_store.sql"
+    ))];
     /// The table that numbers the changes of states.
     const MORE_STATE_TABLES: &'static [&'static str] = &["ordering"];
     /// The texts about rights. On MySQL and MariaDB a table has no owner, so the owner's rights are those on the database.
@@ -40,18 +46,20 @@ impl SchemaDialect for Mysql {
         read_versions: "GRANT SELECT ON {version_table} TO {application}",
     });
 
-    /// Waits until no other process makes tables in this database; the lock ends with the connection.
-    async fn lock_schema(connection: &mut MySqlConnection, _: &SqlNames) -> Result<(), SqlError> {
-        let locked: Option<i64> = sqlx::query_scalar(LOCK_SCHEMA)
+    const INDEXES: IndexTexts = IndexTexts {
+        create: CREATE_INDEX,
+        beside_writers: Some(BesideWritersTexts {
+            before: WITHOUT_LIMIT,
+            index_state: INDEX_STATE,
+            drop_index: DROP_INDEX,
+        }),
+    };
+
+    async fn try_lock_schema(connection: &mut MySqlConnection) -> Result<bool, SqlError> {
+        let locked: Option<i64> = sqlx::query_scalar(TRY_LOCK_SCHEMA)
             .fetch_one(connection)
             .await?;
-        if locked == Some(1) {
-            return Ok(());
-        }
-        Err(SqlError::refused(
-            StorageErrorKind::Unavailable,
-            "another process has been making the tables for a while; let it finish",
-        ))
+        Ok(locked == Some(1))
     }
 
     /// Tries what the stores do without doing it, and looks how payloads are kept.

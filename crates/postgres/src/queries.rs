@@ -120,8 +120,19 @@ pub(crate) const SCHEMA_EXISTS: &str = "\
 SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = {schema_text})";
 pub(crate) const CREATE_SCHEMA: &str = "CREATE SCHEMA {schema}";
 
-/// Locks the schema until the transaction ends. The number means this crate's tables and nothing else.
-pub(crate) const LOCK_SCHEMA: &str = "SELECT pg_advisory_xact_lock(4703186298134021477)";
+/// Lets one session of the database make tables; ends with the session, and does not wait. The number means this crate's
+/// tables and nothing else.
+pub(crate) const TRY_LOCK_SCHEMA: &str = "SELECT pg_try_advisory_lock(4703186298134021477)";
+
+/// Lifts the limits on the time of a statement, and of the locks for which it waits. What is made beside writers waits for
+/// transactions that are older than it, and no writer waits for it.
+pub(crate) const WITHOUT_LIMITS: &str = "SET statement_timeout = 0; SET lock_timeout = 0";
+pub(crate) const CREATE_INDEX: [&str; 2] = ["CREATE INDEX CONCURRENTLY {index} ON {table} (", ")"];
+pub(crate) const DROP_INDEX: &str = "DROP INDEX CONCURRENTLY {schema}.{index}";
+/// Selects whether an index can be used: one that was interrupted is kept up to date, and found by no query.
+pub(crate) const INDEX_STATE: &str = "\
+SELECT CASE WHEN i.indisvalid AND i.indisready THEN 1 ELSE 0 END::bigint FROM pg_catalog.pg_index AS i
+WHERE i.indexrelid = to_regclass('{schema}.{index}') AND i.indrelid = to_regclass('{table}')";
 
 /// The table of versions, with a row for the journal, one for the snapshot store, and one for the state store of each
 /// set of table names in the schema.
@@ -134,10 +145,13 @@ CREATE TABLE IF NOT EXISTS {version_table} (
 )";
 pub(crate) const SELECT_VERSION: &str = "\
 SELECT component, version, other_tables FROM {version_table} WHERE table_name = $1::text";
+pub(crate) const SELECT_STEPS: &str = "\
+SELECT version, other_tables FROM {version_table} WHERE component = $1::text ORDER BY version";
+pub(crate) const FORGET_VERSION: &str = "DELETE FROM {version_table} WHERE table_name = $1::text";
 pub(crate) const SET_VERSION: &str = "\
 INSERT INTO {version_table} (table_name, other_tables, component, version)
 VALUES ($1::text, $2::text, $3::text, $4::bigint)
-ON CONFLICT (table_name) DO UPDATE SET version = EXCLUDED.version";
+ON CONFLICT (table_name) DO UPDATE SET version = EXCLUDED.version, other_tables = EXCLUDED.other_tables";
 /// Finds a relation of any sort with the name: views, indexes and the like have theirs in common with tables.
 pub(crate) const TABLE_EXISTS: &str = "\
 SELECT count(*) FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
@@ -150,6 +164,10 @@ SELECT a.attname::text, pg_catalog.format_type(a.atttypid, NULL)
 FROM pg_catalog.pg_attribute AS a JOIN pg_catalog.pg_class AS c ON c.oid = a.attrelid
     JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
 WHERE n.nspname = {schema_text} AND c.relname = $1::text AND a.attnum > 0 AND NOT a.attisdropped";
+
+/// Lets the steps of an application leave out the schema of the store, as they do in its session.
+pub(crate) const SEARCH_SCHEMA: &str = "SET search_path = {schema}, pg_temp";
+pub(crate) const RESET_SEARCH: &str = "RESET search_path";
 
 /// The statements for a person who may make schemas and act for the owner.
 pub(crate) const OWNER_BEFORE: &str = "\

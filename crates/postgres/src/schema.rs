@@ -1,14 +1,19 @@
 //! The tables and their versions.
 
-use actix_persistence_sql::{RoleTexts, SchemaDialect, SqlError, SqlNames, VersionTexts};
+use actix_persistence_sql::{
+    BesideWritersTexts, IndexTexts, Migration, RoleTexts, SchemaDialect, SqlError, SqlNames,
+    VersionTexts,
+};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{PgConnection, Row};
 
 use crate::Postgres;
 use crate::queries::{
-    CHECK_JOURNAL, CHECK_SNAPSHOT_STORE, CHECK_STATE_STORE, COLUMNS, CREATE_SCHEMA,
-    CREATE_VERSION_TABLE, LOCK_SCHEMA, LOWER_ORDERING, LOWER_STATE_ORDERING, OWNER_BEFORE,
-    READ_VERSIONS, SCHEMA_EXISTS, SELECT_VERSION, SET_VERSION, TABLE_EXISTS, USE_TABLE,
+    CHECK_JOURNAL, CHECK_SNAPSHOT_STORE, CHECK_STATE_STORE, COLUMNS, CREATE_INDEX, CREATE_SCHEMA,
+    CREATE_VERSION_TABLE, DROP_INDEX, FORGET_VERSION, INDEX_STATE, LOWER_ORDERING,
+    LOWER_STATE_ORDERING, OWNER_BEFORE, READ_VERSIONS, RESET_SEARCH, SCHEMA_EXISTS, SEARCH_SCHEMA,
+    SELECT_STEPS, SELECT_VERSION, SET_VERSION, TABLE_EXISTS, TRY_LOCK_SCHEMA, USE_TABLE,
+    WITHOUT_LIMITS,
 };
 
 impl SchemaDialect for Postgres {
@@ -16,17 +21,22 @@ impl SchemaDialect for Postgres {
         create: CREATE_VERSION_TABLE,
         select: SELECT_VERSION,
         set: SET_VERSION,
+        forget: FORGET_VERSION,
+        select_steps: SELECT_STEPS,
         table_exists: TABLE_EXISTS,
         columns: COLUMNS,
     };
-    const JOURNAL_STEPS: &'static [&'static str] =
-        &[include_str!("../migrations/0001_journal.sql")];
+    const JOURNAL_STEPS: &'static [Migration] = &[Migration::in_transaction(include_str!(
+        "../migrations/0001_journal.sql"
+    ))];
     /// Keeps numbers of events that were removed.
     const MORE_JOURNAL_TABLES: &'static [&'static str] = &[REMOVED];
-    const SNAPSHOT_STEPS: &'static [&'static str] =
-        &[include_str!("../migrations/0001_snapshot_store.sql")];
-    const STATE_STEPS: &'static [&'static str] =
-        &[include_str!("../migrations/0001_state_store.sql")];
+    const SNAPSHOT_STEPS: &'static [Migration] = &[Migration::in_transaction(include_str!(
+        "../migrations/0001_snapshot_store.sql"
+    ))];
+    const STATE_STEPS: &'static [Migration] = &[Migration::in_transaction(include_str!(
+        "../migrations/0001_state_store.sql"
+    ))];
     /// Keeps numbers of states that were removed.
     const MORE_STATE_TABLES: &'static [&'static str] = &[REMOVED];
     const ROLES: Option<RoleTexts> = Some(RoleTexts {
@@ -35,9 +45,28 @@ impl SchemaDialect for Postgres {
         read_versions: READ_VERSIONS,
     });
 
-    /// Waits for others who make tables, until the transaction ends; makes the schema, if it is missing.
-    async fn lock_schema(connection: &mut PgConnection, names: &SqlNames) -> Result<(), SqlError> {
-        sqlx::query(LOCK_SCHEMA).execute(&mut *connection).await?;
+    const INDEXES: IndexTexts = IndexTexts {
+        create: CREATE_INDEX,
+        beside_writers: Some(BesideWritersTexts {
+            before: WITHOUT_LIMITS,
+            index_state: INDEX_STATE,
+            drop_index: DROP_INDEX,
+        }),
+    };
+
+    const AROUND_STEPS_BY_HAND: Option<[&'static str; 2]> = Some([SEARCH_SCHEMA, RESET_SEARCH]);
+
+    async fn try_lock_schema(connection: &mut PgConnection) -> Result<bool, SqlError> {
+        Ok(sqlx::query_scalar(TRY_LOCK_SCHEMA)
+            .fetch_one(connection)
+            .await?)
+    }
+
+    /// Makes the schema, if it is missing.
+    async fn before_tables(
+        connection: &mut PgConnection,
+        names: &SqlNames,
+    ) -> Result<(), SqlError> {
         let exists: bool = sqlx::query_scalar(names.fill(SCHEMA_EXISTS))
             .fetch_one(&mut *connection)
             .await?;

@@ -3,6 +3,7 @@
 
 pub mod cancellation;
 pub mod deletes;
+pub mod migrations;
 pub mod opening;
 pub mod pages;
 pub mod refusals;

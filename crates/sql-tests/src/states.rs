@@ -15,6 +15,7 @@ mod payloads;
 mod rows;
 mod rules_of_others;
 mod schema;
+pub mod schema_steps;
 mod times_and_numbers;
 
 use actix_persistence_storage_api::{

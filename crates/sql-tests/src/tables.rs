@@ -87,6 +87,11 @@ pub trait Tables: Send + Sync {
         table.to_owned()
     }
 
+    /// Returns the type of a column of texts that can have an index.
+    fn indexed_text(&self) -> &'static str {
+        "TEXT"
+    }
+
     /// Returns a name as it stands in a statement.
     fn quoted(&self, name: &str) -> String {
         format!("\"{name}\"")

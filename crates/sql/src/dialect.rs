@@ -14,7 +14,7 @@ use sqlx::Database;
 
 pub use errors::ErrorDialect;
 pub use journal::JournalDialect;
-pub use schema::{RoleTexts, SchemaDialect, VersionTexts};
+pub use schema::{BesideWritersTexts, IndexTexts, RoleTexts, SchemaDialect, VersionTexts};
 pub use session::SessionDialect;
 pub use statements::{ChangeEventTexts, StatementDialect};
 pub use transactions::TransactionDialect;

@@ -32,9 +32,9 @@ pub use checksum::check_event;
 pub use connection::{Connections, Opening, Work};
 pub use connector::{Connector, Role};
 pub use dialect::{
-    ChangeEventTexts, ConnectionOf, Dialect, Driver, ErrorDialect, JournalDialect, ResultOf,
-    RoleTexts, RowOf, SchemaDialect, SessionDialect, StatementDialect, TransactionDialect,
-    VersionTexts,
+    BesideWritersTexts, ChangeEventTexts, ConnectionOf, Dialect, Driver, ErrorDialect, IndexTexts,
+    JournalDialect, ResultOf, RoleTexts, RowOf, SchemaDialect, SessionDialect, StatementDialect,
+    TransactionDialect, VersionTexts,
 };
 pub use group::{EventRow, Group, Head};
 pub use journal::SqlJournal;
@@ -49,7 +49,7 @@ pub use row::{
     get_bytes, get_epoch, get_integer, get_key, get_number, get_optional_integer, get_payload,
     get_text, get_writer, to_serializer_id,
 };
-pub use schema::StoreSchema;
+pub use schema::{BesideWriters, Migration, StoreSchema};
 pub use server::{
     MOST_CHANGES, Password, Secret, ServerEndpoint, ServerKind, ServerOptions, Tls, TlsFiles,
     TlsMode, percent_decoded,

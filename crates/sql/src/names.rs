@@ -101,6 +101,12 @@ impl SqlNames {
         safe(filled)
     }
 
+    /// Returns both texts with every name in its place, and the columns of an index between them.
+    pub(crate) fn fill_around(&self, [before, after]: [&str; 2], columns: &str) -> SqlStr {
+        let [before, after] = [before, after].map(|text| self.fill(text));
+        safe(format!("{}{columns}{}", before.as_str(), after.as_str()))
+    }
+
     /// Returns a name as statements have it.
     pub fn quoted(&self, name: &TableName) -> String {
         format!("{0}{1}{0}", self.quote, name.as_str())

@@ -53,10 +53,10 @@ pub trait Settings: Clone + fmt::Debug + Send + Sync + 'static {
 
 /// A setting that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{key}' {message}")]
+#[error("{}{message}", if key.is_empty() { String::new() } else { format!("'{key}' ") })]
 #[non_exhaustive]
 pub struct InvalidOption {
-    /// The key of the config section whose value cannot be used.
+    /// The key of the config section whose value cannot be used; empty for a mistake of the program.
     pub key: &'static str,
     /// The key within the section that `key` names, if `key` names a section and one of its keys is meant.
     pub entry: Option<String>,
@@ -72,6 +72,11 @@ impl InvalidOption {
             entry: None,
             message: message.into(),
         }
+    }
+
+    /// Makes a mistake of the program, which no key of the config is about.
+    pub fn of_program(message: impl Into<String>) -> Self {
+        Self::new("", message)
     }
 
     /// Returns the same of a key within the section of that name.

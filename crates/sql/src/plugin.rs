@@ -217,6 +217,9 @@ fn check_same<D: Dialect>(
 }
 
 fn rejected(section: &Section, invalid: InvalidOption) -> ConfigErrors {
+    if invalid.key.is_empty() {
+        return without_key(section, invalid.message);
+    }
     let message = format!("{} {}", quoted(section, invalid.key), invalid.message);
     let path = section.path_of(invalid.key);
     ConfigErrors::one(ConfigError {

@@ -21,7 +21,7 @@ use crate::{
     ConnectionOf, Connections, Connector, Dialect, Driver, RowOf, SqlError, SqlxDatabase, classify,
 };
 
-use statement::{Kind, kind_of};
+pub(crate) use statement::{Kind, kind_of};
 
 /// The arguments that the driver takes for a statement.
 type ArgumentsOf<D> = <<D as Driver>::Database as Database>::Arguments;

@@ -21,13 +21,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    CurrentState, FindStates, FoundState, Operation, PersistenceId, Roles, SessionWork, SqlStates,
-    StateCapabilities, StateDelete, StateExtensions, StateQueries, StateStore, StateUpdate,
-    StateWrite, StorageError, StorageErrorKind,
+    CurrentState, FindStates, FoundState, Operation, PersistenceId, Roles, SchemaSteps,
+    SessionWork, SqlStates, StateCapabilities, StateDelete, StateExtensions, StateQueries,
+    StateStore, StateUpdate, StateWrite, StorageError, StorageErrorKind,
 };
 use async_trait::async_trait;
 
 use crate::connection::{Connections, Opening, Visit, with_opening, work_on};
+use crate::schema::StoreSchema;
 use crate::turns::Turns;
 use crate::{ConnectionOf, Connector, Dialect, InvalidOption, Settings, Work, transact};
 
@@ -46,6 +47,8 @@ pub struct SqlStateStore<D: Dialect> {
     entities: Entities<D>,
     /// The journal that records changes.
     change_events: Option<Arc<ChangeEvents<D>>>,
+    /// The application's own tables.
+    applications: Vec<Arc<StoreSchema<D>>>,
     turns: Turns,
     late_numbers: LateNumbers<D>,
     options: D::Options,
@@ -89,6 +92,7 @@ impl<D: Dialect> SqlStateStore<D> {
             connections,
             entities,
             change_events: None,
+            applications: applications(&options, &extensions.schema_steps)?,
             turns: Turns::new(),
             options,
         })
@@ -126,6 +130,8 @@ impl<D: Dialect> SqlStateStore<D> {
             let columns = self.entities.columns_to_be_made(table);
             table.schema_with(columns).script(roles)
         });
+        let of_applications = self.applications.iter();
+        let scripts = scripts.chain(of_applications.map(|schema| schema.script(roles)));
         Ok(scripts.collect::<Result<Vec<_>, _>>()?.join("\n"))
     }
 
@@ -194,6 +200,11 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
         }
         if auto_initialize {
             self.make_columns().await?;
+        }
+        // After the columns, of which they may make an index.
+        for schema in &self.applications {
+            let schema = Arc::clone(schema);
+            self.connections.initialize(schema, auto_initialize).await?;
         }
         self.check_columns().await?;
         self.check_homes().await?;
@@ -319,6 +330,26 @@ impl<D: Dialect> SqlStates for SqlStateStore<D> {
         let limit = self.options.store().handler_timeout;
         transact(&self.connections, limit, work).await
     }
+}
+
+/// Returns the schemas of the application's own tables.
+fn applications<D: Dialect>(
+    options: &D::Options,
+    all: &[SchemaSteps],
+) -> Result<Vec<Arc<StoreSchema<D>>>, InvalidOption> {
+    let mut schemas = Vec::with_capacity(all.len());
+    for (position, steps) in all.iter().enumerate() {
+        let name = steps.name();
+        if all[..position].iter().any(|other| other.name() == name) {
+            let message = format!(
+                "there are two lists of schema steps '{name}'; give each a name of its own"
+            );
+            return Err(InvalidOption::of_program(message));
+        }
+        let schema = StoreSchema::application(D::names(options)?, steps)?;
+        schemas.push(Arc::new(schema));
+    }
+    Ok(schemas)
 }
 
 /// Fails unless a handler ends before others stop waiting for a connection: they wait while code of the application

@@ -108,9 +108,13 @@ pub(crate) const COUNT_ANEW: &str = "\
     COMMIT";
 pub(crate) const SELECT_VERSION: &str = "\
     SELECT component, version, other_tables FROM {version_table} WHERE table_name = ?1";
+pub(crate) const SELECT_STEPS: &str = "\
+SELECT version, other_tables FROM {version_table} WHERE component = ?1 ORDER BY version";
+pub(crate) const FORGET_VERSION: &str = "DELETE FROM {version_table} WHERE table_name = ?1";
 pub(crate) const SET_VERSION: &str = "\
     INSERT INTO {version_table} (table_name, other_tables, component, version) VALUES (?1, ?2, ?3, ?4)
-    ON CONFLICT (table_name) DO UPDATE SET version = excluded.version";
+    ON CONFLICT (table_name) DO UPDATE SET version = excluded.version, other_tables = excluded.other_tables";
+pub(crate) const CREATE_INDEX: [&str; 2] = ["CREATE INDEX {index} ON {table} (", ")"];
 /// Changes no row, and fails if the database cannot be written to.
 pub(crate) const TRY_WRITING: &str = "\
     UPDATE actix_persistence_schema SET version = version WHERE false";

@@ -1,14 +1,15 @@
 //! The tables and their versions.
 
 use actix_persistence_sql::{
-    ConnectionOf, RoleTexts, SchemaDialect, SqlError, SqlNames, VersionTexts,
+    IndexTexts, Migration, RoleTexts, SchemaDialect, SqlError, SqlNames, VersionTexts,
 };
 use sqlx::SqliteConnection;
 
 use crate::Sqlite;
 use crate::queries::{
-    COLUMNS, CREATE_VERSION_TABLE, HAS_STATE_INDEX, NEWEST_WITHOUT_INDEX, RAISE_STATE_COUNTER,
-    RESTORE_EVENT_COUNTER, SELECT_VERSION, SET_VERSION, TABLE_EXISTS, TRY_WRITING,
+    COLUMNS, CREATE_INDEX, CREATE_VERSION_TABLE, FORGET_VERSION, HAS_STATE_INDEX,
+    NEWEST_WITHOUT_INDEX, RAISE_STATE_COUNTER, RESTORE_EVENT_COUNTER, SELECT_STEPS, SELECT_VERSION,
+    SET_VERSION, TABLE_EXISTS, TRY_WRITING,
 };
 
 impl SchemaDialect for Sqlite {
@@ -16,23 +17,29 @@ impl SchemaDialect for Sqlite {
         create: CREATE_VERSION_TABLE,
         select: SELECT_VERSION,
         set: SET_VERSION,
+        forget: FORGET_VERSION,
+        select_steps: SELECT_STEPS,
         table_exists: TABLE_EXISTS,
         columns: COLUMNS,
     };
-    const JOURNAL_STEPS: &'static [&'static str] =
-        &[include_str!("../migrations/0001_journal.sql")];
-    const SNAPSHOT_STEPS: &'static [&'static str] =
-        &[include_str!("../migrations/0001_snapshot_store.sql")];
-    const STATE_STEPS: &'static [&'static str] =
-        &[include_str!("../migrations/0001_state_store.sql")];
+    const JOURNAL_STEPS: &'static [Migration] = &[Migration::in_transaction(include_str!(
+        "../migrations/0001_journal.sql"
+    ))];
+    const SNAPSHOT_STEPS: &'static [Migration] = &[Migration::in_transaction(include_str!(
+        "../migrations/0001_snapshot_store.sql"
+    ))];
+    const STATE_STEPS: &'static [Migration] = &[Migration::in_transaction(include_str!(
+        "../migrations/0001_state_store.sql"
+    ))];
     /// Numbers the changes of states.
     const MORE_STATE_TABLES: &'static [&'static str] = &["ordering"];
     const ROLES: Option<RoleTexts> = None;
 
-    /// The transaction has the write lock from its start.
-    async fn lock_schema(_: &mut ConnectionOf<Self>, _: &SqlNames) -> Result<(), SqlError> {
-        Ok(())
-    }
+    /// The texts about indexes, which are made in the transaction, as the one that writes.
+    const INDEXES: IndexTexts = IndexTexts {
+        create: CREATE_INDEX,
+        beside_writers: None,
+    };
 
     /// Fails if the file is read-only, which SQLite reports at the first write.
     async fn check_writable(

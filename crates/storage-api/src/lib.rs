@@ -38,8 +38,8 @@ pub use text_limit::MAX_TEXT_BYTES;
 
 pub use sql::{
     AdditionalColumn, ChangeHandler, ColumnValue, EntityExtensions, ExtensionError, FindStates,
-    FoundState, FromSqlValue, Roles, RowError, Session, SessionFuture, SessionWork, Sql, SqlRow,
-    SqlStates, SqlValue, StateExtensions,
+    FoundState, FromSqlValue, Roles, RowError, SchemaChange, SchemaStep, SchemaSteps, Session,
+    SessionFuture, SessionWork, Sql, SqlRow, SqlStates, SqlValue, StateExtensions,
 };
 
 pub use storage_error::{

@@ -16,6 +16,10 @@ impl AdditionalColumn for Title {
         "title"
     }
 
+    fn sql_type(&self, _database: &str) -> Option<&str> {
+        Some("TEXT")
+    }
+
     fn bind(&self, change: &StateChange<'_>) -> Result<ColumnValue, ExtensionError> {
         match change.payload() {
             Some(payload) => Ok(decode_state::<Post>(payload)?.title.into()),

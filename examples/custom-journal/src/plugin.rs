@@ -43,15 +43,10 @@ impl Plugin for FilePlugin {
         section: &Section,
         extensions: &StateExtensions,
     ) -> Result<Arc<dyn StateStore>, ConfigErrors> {
-        if !extensions.is_empty() {
-            return Err(ConfigErrors::of_section(section, NO_SQL));
-        }
+        extensions.check_without_sql(section, self.name())?;
         Ok(Arc::new(FileStateStore::new(options(section)?)))
     }
 }
-
-const NO_SQL: &str = "has additional columns, a table by entity type, a change handler or change events, \
-    which the plugin kind 'file' has not";
 
 fn options(section: &Section) -> Result<FileOptions, ConfigErrors> {
     let mut reader = section.reader();

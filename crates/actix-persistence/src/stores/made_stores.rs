@@ -85,6 +85,14 @@ impl Plugin for MadeStores {
         extensions: &StateExtensions,
     ) -> Result<Arc<dyn StateStore>, ConfigErrors> {
         section.reader().finish()?;
+        if let [steps, ..] = &extensions.schema_steps[..] {
+            let message = format!(
+                "has the schema steps '{}', but is of kind 'code': a store in memory has no tables, and one in an SQL \
+                 database takes them when it is made",
+                steps.name()
+            );
+            return Err(ConfigErrors::of_section(section, &message));
+        }
         if !extensions.is_empty() {
             return Err(ConfigErrors::of_section(section, BOUND_WHEN_MADE));
         }

@@ -17,6 +17,7 @@ mod notifications;
 mod personal_states;
 mod recovery_at_scale;
 mod recovery_settings;
+mod schema_steps;
 mod serializers;
 mod settings_from_code;
 mod state_queries;

@@ -86,6 +86,10 @@ impl Tables for Place {
         )
     }
 
+    fn indexed_text(&self) -> &'static str {
+        "VARCHAR(50)"
+    }
+
     fn quoted(&self, name: &str) -> String {
         format!("`{name}`")
     }

@@ -175,7 +175,7 @@ pub async fn a_type_of_a_column_that_is_no_type_is_a_mistake(tables: &dyn Tables
     }
 }
 
-fn with_columns(columns: &[(&'static str, &'static str)]) -> StateExtensions {
+pub(super) fn with_columns(columns: &[(&'static str, &'static str)]) -> StateExtensions {
     let mut extensions = StateExtensions::default();
     let of_type = extensions.entity_type(ENTITY_TYPE);
     for &(name, sql_type) in columns {

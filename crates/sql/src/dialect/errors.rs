@@ -23,6 +23,12 @@ pub trait ErrorDialect: Driver {
         error.into_error()
     }
 
+    /// Returns whether a statement that defines something failed because that is done already: the table, the column or the
+    /// index is there, or gone. Asked only where definitions commit.
+    fn is_made_already(_error: &dyn DatabaseError) -> bool {
+        false
+    }
+
     /// Returns whether others are in the way for a moment: of initialising, or of a transaction that its work begins.
     fn is_disturbed(error: &SqlError) -> bool;
 }

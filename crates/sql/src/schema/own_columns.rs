@@ -1,13 +1,13 @@
 //! The columns that the steps of a schema add to a table.
 
-use sqlx::SqlStr;
+use super::migration::Step;
 
 /// Returns the columns of a table that the statement makes, in order; `quoted` is the name as statements have it.
 ///
 /// It is read from the steps, so that the columns are not written twice: within `CREATE TABLE` each column begins a
 /// line by its name in small letters, four spaces in, and what else is there begins with a capital one.
-pub(super) fn own_columns(steps: &[SqlStr], quoted: &str) -> Vec<Box<str>> {
-    let lines = steps.iter().flat_map(|step| step.as_str().lines());
+pub(super) fn own_columns(steps: &[Step], quoted: &str) -> Vec<Box<str>> {
+    let lines = steps.iter().flat_map(|step| step.sql.as_str().lines());
     lines
         .skip_while(|line| !makes(line, quoted))
         .skip(1)
@@ -39,7 +39,7 @@ mod tests {
         let text = "-- a\nCREATE TABLE IF NOT EXISTS \"s\".\"my_t\" (\n    x BIGINT\n);\n\
             CREATE TABLE \"s\".\"t\" (\n    one_a  TEXT NOT NULL, -- two\n        GENERATED ALWAYS AS (three),\n    \
             payload BYTEA,\n    -- four\n    PRIMARY KEY (five),\n    CHECK (six)\n) STRICT;\n    seven TEXT\n";
-        let steps = [SqlNames::new('"', None).fill(text)];
+        let steps = [Step::in_transaction(SqlNames::new('"', None).fill(text))];
         assert_eq!(
             own_columns(&steps, "\"t\""),
             ["one_a", "payload"].map(Into::into)

@@ -4,7 +4,7 @@ use crate::{Piece, Quoting, pieces};
 
 /// The kinds of statements, by what they can do beside reading and changing rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A statement that does nothing else, except perhaps mark a place in the transaction: it cannot end the
     /// transaction, and leaves nothing in the session but what functions of the server do.
     Rows,
@@ -23,7 +23,7 @@ pub(super) enum Kind {
 /// Returns the kind of a text; `definitions_commit` is true if statements that define tables commit where it runs.
 ///
 /// Of several statements in one text, which only SQLite runs, it is that of the first one to be refused.
-pub(super) fn kind_of(sql: &str, quoting: Quoting, definitions_commit: bool) -> Kind {
+pub(crate) fn kind_of(sql: &str, quoting: Quoting, definitions_commit: bool) -> Kind {
     if quoting == Quoting::Sqlite {
         return of_statements(&statements(sql), definitions_commit);
     }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use actix_persistence_sql::{Connections, SqlNames, StoreSchema, TableName, classify};
+use actix_persistence_sql::{Connections, Migration, SqlNames, StoreSchema, TableName, classify};
 use actix_persistence_storage_api::{Effect, Operation, StorageError};
 use sqlx::SqlSafeStr;
 use tempfile::TempDir;
@@ -22,7 +22,7 @@ pub(super) async fn database() -> (TempDir, Arc<Database>) {
     let options =
         SqliteOptions::new(path.to_str().unwrap()).with_busy_timeout(Duration::from_millis(200));
     let database = Database::new(SqliteConnector::new(&options).unwrap());
-    let step = "CREATE TABLE t (a INTEGER NOT NULL UNIQUE)";
+    let step = Migration::in_transaction("CREATE TABLE t (a INTEGER NOT NULL UNIQUE)");
     let table = vec![TableName::parse("t").unwrap()];
     let schema = StoreSchema::new("journal", table, &[step], SqlNames::new('"', None));
     database.initialize(Arc::new(schema), true).await.unwrap();

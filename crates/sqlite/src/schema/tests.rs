@@ -1,6 +1,6 @@
 //! Steps from version to version, tried with versions that are not there yet.
 
-use actix_persistence_sql::{SqlError, SqlNames, StoreSchema, TableName};
+use actix_persistence_sql::{Migration, SqlError, SqlNames, StoreSchema, TableName};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Connection, SqliteConnection};
 
@@ -12,7 +12,12 @@ async fn connection() -> SqliteConnection {
 
 fn schema(steps: &[&'static str]) -> StoreSchema<Sqlite> {
     let tables = vec![TableName::parse("t").unwrap()];
-    StoreSchema::new("journal", tables, steps, SqlNames::new('"', None))
+    let steps: Vec<_> = steps
+        .iter()
+        .copied()
+        .map(Migration::in_transaction)
+        .collect();
+    StoreSchema::new("journal", tables, &steps, SqlNames::new('"', None))
 }
 
 fn kind_and_message(error: SqlError) -> (StorageErrorKind, String) {
@@ -37,27 +42,27 @@ async fn each_step_runs_once_from_any_version_on() {
     let (one, two) = (schema(&[first]), schema(&[first, second]));
 
     assert!(!one.is_current(&mut connection).await.unwrap());
-    one.bring_up_to_date(&mut connection).await.unwrap();
-    one.bring_up_to_date(&mut connection).await.unwrap();
+    one.advance(&mut connection).await.unwrap();
+    one.advance(&mut connection).await.unwrap();
     assert!(one.is_current(&mut connection).await.unwrap());
     assert_eq!(columns(&mut connection).await, 1);
 
     assert!(!two.is_current(&mut connection).await.unwrap());
-    two.bring_up_to_date(&mut connection).await.unwrap();
+    two.advance(&mut connection).await.unwrap();
     assert!(two.is_current(&mut connection).await.unwrap());
     assert_eq!(columns(&mut connection).await, 3);
 
     let (kind, message) = kind_and_message(one.is_current(&mut connection).await.unwrap_err());
     assert_eq!(kind, StorageErrorKind::SchemaMismatch);
     assert!(message.contains("newer than version 1"), "{message}");
-    one.bring_up_to_date(&mut connection).await.unwrap_err();
+    one.advance(&mut connection).await.unwrap_err();
 }
 
 #[tokio::test]
 async fn an_older_version_is_refused_when_nothing_may_be_made() {
-    let error = schema(&["CREATE TABLE t (a)"])
-        .check_may_be_made(false)
-        .unwrap_err();
+    let mut connection = connection().await;
+    let schema = schema(&["CREATE TABLE t (a)"]);
+    let error = schema.refusal_to_make(&mut connection).await.unwrap();
     let (kind, message) = kind_and_message(error);
     assert_eq!(kind, StorageErrorKind::SchemaMismatch);
     assert!(message.contains("'auto-initialize = true'"), "{message}");
@@ -71,7 +76,7 @@ async fn a_table_of_another_program_is_left_alone() {
         .await
         .unwrap();
     let schema = schema(&["CREATE TABLE t (a)"]);
-    let error = schema.bring_up_to_date(&mut connection).await.unwrap_err();
+    let error = schema.advance(&mut connection).await.unwrap_err();
     let (kind, message) = kind_and_message(error);
     assert_eq!(kind, StorageErrorKind::SchemaMismatch);
     assert!(message.contains("choose other table names"), "{message}");
@@ -81,7 +86,7 @@ async fn a_table_of_another_program_is_left_alone() {
 async fn a_lost_table_is_named() {
     let mut connection = connection().await;
     let schema = schema(&["CREATE TABLE t (a)"]);
-    schema.bring_up_to_date(&mut connection).await.unwrap();
+    schema.advance(&mut connection).await.unwrap();
     sqlx::raw_sql("DROP TABLE t")
         .execute(&mut connection)
         .await

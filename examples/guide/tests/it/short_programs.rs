@@ -17,6 +17,17 @@ fn the_bell_goes_on_counting_in_the_second_run() {
     assert_eq!(run(), ["rung 3 times", "rung 4 times"]);
 }
 
+/// docs/guide/own-tables.md
+#[test]
+fn the_table_of_the_shop_is_made_once_and_keeps_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_own_tables");
+    for _ in 0..2 {
+        let expected = ["ann has 2 orders of 1200 cents"];
+        assert_eq!(lines(program, folder.path(), &["shop.db"]), expected);
+    }
+}
+
 /// docs/guide/persisting.md
 #[test]
 fn the_log_is_written_in_the_order_the_page_says() {
