@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use actix_persistence_memory::{MemoryJournal, MemoryStorage};
 use actix_persistence_storage_api::{
-    AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, PersistenceId,
-    PurgeProgress, ReplayPage, ReplayRange, SequenceNr, StorageError, StreamHead, TakeOverRequest,
-    TakenOver, WriteOutcome, WriterId,
+    AnyCommand, AtomicWrite, CommandAnswer, EventDeletion, Journal, JournalCapabilities, PageLimit,
+    PersistenceId, PurgeProgress, ReplayPage, ReplayRange, SequenceNr, StorageError, StreamHead,
+    TakeOverRequest, TakenOver, WriteOutcome, WriterId,
 };
 use actix_persistence_tck::TakeOverOne;
 use actix_persistence_tck::{BoxError, Fixture, Kit};
@@ -79,6 +79,14 @@ pub(crate) trait JournalDefect: Clone + Default + Send + Sync + 'static {
         id: &PersistenceId,
     ) -> Result<PurgeProgress, StorageError> {
         inner.purge(id).await
+    }
+
+    async fn command(
+        &self,
+        inner: &MemoryJournal,
+        command: &AnyCommand,
+    ) -> Result<Option<CommandAnswer>, StorageError> {
+        inner.run_command(command).await
     }
 
     /// The order in which the requests of one call are answered.
@@ -183,6 +191,13 @@ impl<D: JournalDefect> Journal for BrokenJournal<D> {
 
     async fn purge(&self, id: &PersistenceId) -> Result<PurgeProgress, StorageError> {
         self.defect.purge(&self.inner, id).await
+    }
+
+    async fn run_command(
+        &self,
+        command: &AnyCommand,
+    ) -> Result<Option<CommandAnswer>, StorageError> {
+        self.defect.command(&self.inner, command).await
     }
 
     fn capabilities(&self) -> JournalCapabilities {
