@@ -203,7 +203,9 @@ impl Numbers {
 
 #[async_trait]
 impl StateDefect for NumbersBeforeItStores {
-    const QUERIES: bool = true;
+    fn has_queries(&self) -> bool {
+        true
+    }
 
     async fn upsert(
         &self,
@@ -254,7 +256,9 @@ pub(crate) struct GivesOldRevisionsAgain {
 
 #[async_trait]
 impl StateDefect for GivesOldRevisionsAgain {
-    const QUERIES: bool = true;
+    fn has_queries(&self) -> bool {
+        true
+    }
 
     async fn changes(
         &self,
@@ -288,7 +292,9 @@ pub(crate) struct GivesChangesDeletedForGood {
 
 #[async_trait]
 impl StateDefect for GivesChangesDeletedForGood {
-    const QUERIES: bool = true;
+    fn has_queries(&self) -> bool {
+        true
+    }
 
     async fn hard_delete(
         &self,
@@ -332,7 +338,9 @@ impl Clone for ForgetsOffsets {
 
 #[async_trait]
 impl StateDefect for ForgetsOffsets {
-    const QUERIES: bool = true;
+    fn has_queries(&self) -> bool {
+        true
+    }
 
     async fn changes(
         &self,
@@ -368,7 +376,9 @@ impl Default for LosesAPermitPerDroppedQuery {
 
 #[async_trait]
 impl StateDefect for LosesAPermitPerDroppedQuery {
-    const QUERIES: bool = true;
+    fn has_queries(&self) -> bool {
+        true
+    }
 
     async fn changes(
         &self,
