@@ -5,6 +5,7 @@ use actix_persistence_storage_api::Journal;
 use crate::case::Spec;
 
 mod cancel;
+mod command;
 mod conflict;
 mod delete;
 mod delete_and_replay;
@@ -53,5 +54,6 @@ pub(crate) const SPEC: Spec<dyn Journal> = Spec {
         race::CASES,
         take_over_at_once::CASES,
         cancel::CASES,
+        command::CASES,
     ],
 };

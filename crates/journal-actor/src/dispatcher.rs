@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::{JournalCapabilities, NUMBER_OF_SLICES, PersistenceId};
 use actix_persistence_store_actor::{
-    Call, CircuitBreaker, Gate, Refuse, StoreHealth, StoreService,
+    BreakerOpen, Call, CircuitBreaker, Gate, Refuse, StoreHealth, StoreService,
 };
 
+use crate::halt::call_still;
 use crate::journal_settings::JournalSettings;
 use crate::lane::{Lane, LaneSender};
 use crate::plugin_calls::PluginCalls;
 use crate::request::{Ordered, Read, Request};
+use crate::single::Single;
 
 /// The number of blocks of slices that lanes share out, or more where there are more lanes: a store that divides the
 /// slices into as many parts, or into more, has no part of two lanes.
@@ -62,21 +64,34 @@ impl Dispatcher {
         }
     }
 
-    fn breaker(&self, request: &Ordered) -> &CircuitBreaker {
+    fn breaker(&self, request: &Ordered) -> Option<&Arc<CircuitBreaker>> {
         match request {
-            Ordered::Write(_) | Ordered::Alone(_) => &self.calls.writes,
-            Ordered::TakeOver(_) | Ordered::Fence(_) => &self.calls.recoveries,
+            Ordered::Write(_) => Some(&self.calls.writes),
+            Ordered::Alone(single) => single.has(&self.calls.writes),
+            Ordered::TakeOver(_) | Ordered::Fence(_) => Some(&self.calls.recoveries),
             Ordered::Read(read) => self.breaker_of_read(read),
         }
     }
 
     /// A look counts as a recovery, because one begins with it.
-    fn breaker_of_read(&self, read: &Read) -> &CircuitBreaker {
+    fn breaker_of_read(&self, read: &Read) -> Option<&Arc<CircuitBreaker>> {
         match read {
-            Read::Look(_) => &self.calls.recoveries,
-            Read::Single(_) => &self.calls.reads,
+            Read::Look(_) => Some(&self.calls.recoveries),
+            Read::Single(single) => single.has(&self.calls.reads),
         }
     }
+
+    /// Brings all lanes to a halt for a call. Requests come here one after the other, so that two such calls have the same
+    /// order in every lane.
+    fn route_still(&self, single: Single) {
+        let halts = self.lanes.iter().map(LaneSender::halt).collect();
+        let call = call_still(single, halts, self.calls.clone());
+        self.calls.caller.runtime().spawn(call);
+    }
+}
+
+fn check(breaker: Option<&Arc<CircuitBreaker>>) -> Result<(), BreakerOpen> {
+    breaker.map_or(Ok(()), |breaker| breaker.check())
 }
 
 impl StoreService for Dispatcher {
@@ -101,15 +116,19 @@ impl StoreService for Dispatcher {
     fn route(&self, request: Request) {
         match request {
             // A lane may be busy with a call that hangs; an open breaker answers without it.
-            Request::Ordered(ordered) => match self.breaker(&ordered).check() {
+            Request::Ordered(ordered) => match check(self.breaker(&ordered)) {
                 Ok(()) => self.lane(ordered.waiter().persistence_id()).send(ordered),
                 Err(open) => ordered.refuse(&open.into()),
             },
-            Request::Read(read) => match self.breaker_of_read(&read).check() {
+            Request::Read(read) => match check(self.breaker_of_read(&read)) {
                 Ok(()) => self.lane(read.waiter().persistence_id()).send_read(read),
                 Err(open) => read.refuse(&open.into()),
             },
-            Request::AtOnce(single) => single.read(&self.calls, None),
+            Request::AtOnce(single) => single.read(&self.calls),
+            Request::Still(single) => match check(single.has(&self.calls.writes)) {
+                Ok(()) => self.route_still(single),
+                Err(open) => single.refuse(&open.into()),
+            },
         }
     }
 }

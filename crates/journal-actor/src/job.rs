@@ -24,7 +24,16 @@ pub(crate) type LookJob = Job<Ask<Standing>, WriterId>;
 
 /// A request whose asker waits, whatever it asks for.
 pub(crate) trait Waiter {
-    fn persistence_id(&self) -> &PersistenceId;
+    /// Returns the id that the request is about; a command may be about none.
+    fn about(&self) -> Option<&PersistenceId>;
+
+    /// Returns the id of a request that goes to a lane.
+    fn persistence_id(&self) -> &PersistenceId {
+        self.about().expect("a lane is for requests about an id")
+    }
+
+    /// Returns the moment at which the asker stops waiting.
+    fn deadline(&self) -> Instant;
 
     /// Returns whether the answer is not needed any more.
     fn is_dead(&self, now: Instant) -> bool;
@@ -45,8 +54,12 @@ impl<Q: Question, P> Job<Q, P> {
 }
 
 impl<Q: Question, P> Waiter for Job<Q, P> {
-    fn persistence_id(&self) -> &PersistenceId {
+    fn about(&self) -> Option<&PersistenceId> {
         self.slot.question().persistence_id()
+    }
+
+    fn deadline(&self) -> Instant {
+        self.deadline
     }
 
     fn is_dead(&self, now: Instant) -> bool {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    EventDeletion, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
-    PurgeProgress, ReplayPage, ReplayRange, SequenceNr, StorageError, StorageErrorKind, StreamHead,
-    TakenOver, WriterId,
+    AnyCommand, CommandAnswer, CommandRules, CommandTurn, EventDeletion, Journal,
+    JournalCapabilities, JournalCommand, Operation, PageLimit, PersistenceId, PurgeProgress,
+    ReplayPage, ReplayRange, SequenceNr, StorageError, StorageErrorKind, StreamHead, TakenOver,
+    WriterId,
 };
 use actix_persistence_store_actor::{
     Ask, Caller, Front, Outstanding, RecoveryPermit, RecoveryPermits, Refusal, Refuse, Reply, Slot,
@@ -16,6 +17,7 @@ use actix_persistence_store_actor::{
 };
 use tokio::runtime::Handle;
 
+use crate::command_question::CommandQuestion;
 use crate::dispatcher::Dispatcher;
 use crate::job::Job;
 use crate::journal_settings::JournalSettings;
@@ -128,7 +130,7 @@ impl JournalHandle {
         let limit = self.settings().recovery_event_timeout;
         let operation = Operation::ReadHead;
         let call = |journal: Arc<dyn Journal>, id| async move { journal.read_head(&id).await };
-        self.ask(operation, persistence_id, limit, of_its_id, call)
+        self.call(operation, persistence_id, limit, of_its_id, call)
     }
 
     /// Takes over an id, together with others, once all earlier requests of it have ended.
@@ -158,7 +160,7 @@ impl JournalHandle {
         let call = move |journal: Arc<dyn Journal>, id| async move {
             journal.replay_messages(&id, range, page).await
         };
-        self.ask(operation, persistence_id, limit, Request::AtOnce, call)
+        self.call(operation, persistence_id, limit, without_breaker, call)
     }
 
     /// Reads the highest number ever stored, once all earlier requests of the id have ended.
@@ -171,7 +173,7 @@ impl JournalHandle {
         let call = |journal: Arc<dyn Journal>, id| async move {
             journal.read_highest_sequence_nr(&id).await
         };
-        self.ask(operation, persistence_id, limit, of_its_id, call)
+        self.call(operation, persistence_id, limit, of_its_id, call)
     }
 
     /// Deletes events, in order with the writes of the id.
@@ -186,7 +188,7 @@ impl JournalHandle {
         let call = move |journal: Arc<dyn Journal>, id| async move {
             journal.delete_messages_to(&id, deletion).await
         };
-        self.ask(operation, persistence_id, limit, in_the_lane, call)
+        self.call(operation, persistence_id, limit, in_the_lane, call)
     }
 
     /// Deletes all events of an id, after which its numbers start again at 1.
@@ -200,7 +202,71 @@ impl JournalHandle {
         let limit = self.settings().write_timeout;
         let operation = Operation::Purge;
         let call = |journal: Arc<dyn Journal>, id| async move { journal.purge(&id).await };
-        self.ask(operation, persistence_id, limit, in_the_lane, call)
+        self.call(operation, persistence_id, limit, in_the_lane, call)
+    }
+
+    /// Asks for a command of the plugin's own, which takes the turn that it [says](JournalCommand::rules) itself.
+    ///
+    /// The request is sent at once. [`StorageErrorKind::Unsupported`] if the journal does not know the command: the error
+    /// names it, and the plugin.
+    pub fn ask<C: JournalCommand>(
+        &self,
+        command: C,
+    ) -> impl Future<Output = Result<C::Answer, StorageError>> + Send + use<C> {
+        let command = AnyCommand::new(command);
+        let turn = command.rules().turn.clone();
+        let name = command.name();
+        let plugin_id = self.settings().plugin_id.clone();
+        let reply = self.run_command(command);
+        async move {
+            let Some(answer) = reply.await? else {
+                let message = format!("journal {plugin_id:?} does not know the command {name}");
+                let refusal = Refusal::new(StorageErrorKind::Unsupported, message);
+                return Err(refusal.error(Operation::of_command(&turn), turn.persistence_id()));
+            };
+            let of = answer.name();
+            answer.take::<C>().ok_or_else(|| {
+                let message =
+                    format!("journal {plugin_id:?} answered the command {name} as if it were {of}");
+                let operation = Operation::of_command(&turn);
+                StorageError::new(StorageErrorKind::Backend, operation).with_message(message)
+            })
+        }
+    }
+
+    /// Asks for a command as [`ask`](Self::ask) does, whatever its type is; `None` if the journal does not know it.
+    pub fn run_command(
+        &self,
+        command: AnyCommand,
+    ) -> Reply<Result<Option<CommandAnswer>, StorageError>> {
+        let settings = self.settings();
+        let CommandRules {
+            turn,
+            time_without_breaker,
+            ..
+        } = command.rules().clone();
+        let usual_limit = match turn.changes() {
+            true => settings.write_timeout,
+            false => settings.recovery_event_timeout,
+        };
+        let (journal, asked) = (self.journal().clone(), command.clone());
+        let (slot, reply) = Slot::new(CommandQuestion(command), &self.inner.outstanding);
+        let single = Single::new(Job {
+            slot,
+            deadline: deadline_after(time_without_breaker.unwrap_or(usual_limit)),
+            payload: async move { journal.run_command(&asked).await },
+        });
+        let single = match time_without_breaker {
+            Some(_) => single.without_breaker(),
+            None => single,
+        };
+        self.send(match turn {
+            CommandTurn::After(_) => of_its_id(single),
+            CommandTurn::InOrder(_) => in_the_lane(single),
+            CommandTurn::Alone => Request::Still(single),
+            CommandTurn::Beside => Request::AtOnce(single),
+        });
+        reply
     }
 
     /// Returns the health of the journal: whether it works, and a way to wait until it does.
@@ -279,7 +345,7 @@ impl JournalHandle {
     }
 
     /// Asks by a call that is shared with no other request; `request` says in which order it is made.
-    fn ask<T, F>(
+    fn call<T, F>(
         &self,
         operation: Operation,
         persistence_id: PersistenceId,
@@ -315,7 +381,8 @@ impl JournalHandle {
     }
 
     fn send(&self, request: Request) {
-        match request.waiter().persistence_id().validate() {
+        let about = request.waiter().about();
+        match about.map_or(Ok(()), PersistenceId::validate) {
             Ok(()) => self.inner.front.send(request),
             Err(invalid) => request.refuse(&invalid.into()),
         }
@@ -325,6 +392,11 @@ impl JournalHandle {
 /// After the earlier requests of its id, and with no other change in its lane.
 fn in_the_lane(single: Single) -> Request {
     Request::Ordered(Ordered::Alone(single))
+}
+
+/// At once, whatever was found out about the journal before.
+fn without_breaker(single: Single) -> Request {
+    Request::AtOnce(single.without_breaker())
 }
 
 /// After the earlier requests of its id, whatever those of other ids do.

@@ -5,9 +5,9 @@ use std::io;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, PersistenceId,
-    PurgeProgress, ReplayPage, ReplayRange, SequenceNr, StorageError, StreamHead, TakeOverRequest,
-    TakenOver, WriteOutcome,
+    AnyCommand, AtomicWrite, CommandAnswer, EventDeletion, Journal, JournalCapabilities, PageLimit,
+    PersistenceId, PurgeProgress, ReplayPage, ReplayRange, SequenceNr, StorageError, StreamHead,
+    TakeOverRequest, TakenOver, WriteOutcome,
 };
 use actix_persistence_store_actor::{StoreThread, deadline_after};
 use async_trait::async_trait;
@@ -157,6 +157,13 @@ impl Journal for JournalProxy {
 
     async fn purge(&self, persistence_id: &PersistenceId) -> Result<PurgeProgress, StorageError> {
         self.handle.purge(persistence_id.clone()).await
+    }
+
+    async fn run_command(
+        &self,
+        command: &AnyCommand,
+    ) -> Result<Option<CommandAnswer>, StorageError> {
+        self.handle.run_command(command.clone()).await
     }
 
     /// Asks the store itself, past the actor, which answers for itself while its breakers are open.

@@ -4,7 +4,7 @@ mod member;
 mod tally;
 mod waiting;
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +19,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use crate::halt::{Halt, Halting};
 use crate::plugin_calls::PluginCalls;
 use crate::request::{Ordered, Read};
 use crate::single::Single;
@@ -28,8 +29,14 @@ use waiting::{Step, Waiting};
 
 /// The sender of a lane; the lane ends, after the last request, when this is dropped.
 pub(crate) struct LaneSender {
-    ordered: UnboundedSender<Ordered>,
+    arrivals: UnboundedSender<Arrival>,
     reads: UnboundedSender<Read>,
+}
+
+/// A request or a halt, which a lane meets in the order of their arrival.
+enum Arrival {
+    Request(Ordered),
+    Halt(Halt),
 }
 
 /// A task that serves the requests of its ids.
@@ -37,12 +44,14 @@ pub(crate) struct LaneSender {
 /// It is the only one that makes calls for them, so that its own state is all there is to know about their order.
 pub(crate) struct Lane {
     calls: Arc<PluginCalls>,
-    ordered: UnboundedReceiver<Ordered>,
+    arrivals: UnboundedReceiver<Arrival>,
     /// The channel of reads. It is apart, because a read need not wait for the writes of other ids: it wakes the lane
     /// in the middle of a call.
     reads: UnboundedReceiver<Read>,
     closed: bool,
     waiting: Waiting,
+    /// The halts to come, each with the requests that wait for it.
+    halts: VecDeque<(Halt, Waiting)>,
     /// The ids of the group under way, sorted.
     in_flight: Vec<PersistenceId>,
     /// Calls that have no waiting asker any more but may still write; each returns its ids.
@@ -56,7 +65,14 @@ pub(crate) struct Lane {
 impl LaneSender {
     /// Queues a request; a lane that has ended with its runtime drops it, which answers it.
     pub(crate) fn send(&self, request: Ordered) {
-        let _ = self.ordered.send(request);
+        let _ = self.arrivals.send(Arrival::Request(request));
+    }
+
+    /// Queues a halt after the requests so far; a lane that has ended needs none.
+    pub(crate) fn halt(&self) -> Halting {
+        let (halt, halting) = Halt::new();
+        let _ = self.arrivals.send(Arrival::Halt(halt));
+        halting
     }
 
     /// Queues a read, as [`send`](Self::send) queues a request.
@@ -68,15 +84,16 @@ impl LaneSender {
 impl Lane {
     /// Starts a lane on the runtime of the calls.
     pub(crate) fn start(calls: Arc<PluginCalls>, capabilities: &JournalCapabilities) -> LaneSender {
-        let (ordered_sender, ordered) = unbounded_channel();
+        let (arrivals_sender, arrivals) = unbounded_channel();
         let (reads_sender, reads) = unbounded_channel();
         let runtime = calls.caller.runtime().clone();
         let lane = Lane {
             calls,
-            ordered,
+            arrivals,
             reads,
             closed: false,
             waiting: Waiting::new(capabilities),
+            halts: VecDeque::new(),
             in_flight: Vec::new(),
             late: FuturesUnordered::new(),
             blocked: HashSet::new(),
@@ -84,7 +101,7 @@ impl Lane {
         };
         runtime.spawn(lane.run());
         LaneSender {
-            ordered: ordered_sender,
+            arrivals: arrivals_sender,
             reads: reads_sender,
         }
     }
@@ -98,6 +115,7 @@ impl Lane {
                 Some(Step::Fences(group)) => self.perform(group).await,
                 Some(Step::Alone(single)) => self.perform_alone(single).await,
                 Some(Step::Read(read)) => self.read(read),
+                None if self.may_halt() => self.halt().await,
                 None if self.closed && self.waiting.is_empty() => return,
                 None => self.listen().await,
             }
@@ -108,9 +126,7 @@ impl Lane {
     fn collect(&mut self) {
         // Reads are received first and queued last: by then every earlier write of their id is queued.
         let reads: Vec<_> = std::iter::from_fn(|| self.reads.try_recv().ok()).collect();
-        while let Ok(request) = self.ordered.try_recv() {
-            self.waiting.push(request);
-        }
+        self.collect_arrivals();
         while let Some(Some(ids)) = self.late.next().now_or_never() {
             self.unblock(&ids);
         }
@@ -122,8 +138,8 @@ impl Lane {
         tokio::select! {
             // Every run of a simulation decides alike. What is not taken now is collected before the next step.
             biased;
-            request = self.ordered.recv(), if !self.closed => match request {
-                Some(request) => self.waiting.push(request),
+            arrival = self.arrivals.recv(), if !self.closed => match arrival {
+                Some(arrival) => self.accept(arrival),
                 None => self.closed = true,
             },
             Some(read) = self.reads.recv() => self.collect_before(read),
@@ -132,10 +148,32 @@ impl Lane {
     }
 
     fn collect_before(&mut self, read: Read) {
-        while let Ok(request) = self.ordered.try_recv() {
-            self.waiting.push(request);
-        }
+        self.collect_arrivals();
         self.accept_read(read);
+    }
+
+    fn collect_arrivals(&mut self) {
+        while let Ok(arrival) = self.arrivals.try_recv() {
+            self.accept(arrival);
+        }
+    }
+
+    fn accept(&mut self, arrival: Arrival) {
+        match arrival {
+            Arrival::Request(request) => self.last_waiting().push(request),
+            Arrival::Halt(halt) => {
+                let after = self.waiting.none_yet();
+                self.halts.push_back((halt, after));
+            }
+        }
+    }
+
+    /// Returns the requests after the last halt.
+    fn last_waiting(&mut self) -> &mut Waiting {
+        match self.halts.back_mut() {
+            Some((_, after)) => after,
+            None => &mut self.waiting,
+        }
     }
 
     fn accept_read(&mut self, read: Read) {
@@ -143,20 +181,40 @@ impl Lane {
         let has_to_fence = matches!(read, Read::Look(_)) && self.unsettled.contains(id);
         if self.in_flight.binary_search(id).is_ok()
             || self.blocked.contains(id)
-            || self.waiting.has(id)
+            || self.has(id)
             || has_to_fence
         {
-            self.waiting.push(Ordered::Read(read));
+            self.last_waiting().push(Ordered::Read(read));
         } else {
             self.read(read);
         }
+    }
+
+    /// Returns whether a request of this id waits.
+    fn has(&self, persistence_id: &PersistenceId) -> bool {
+        let mut after = self.halts.iter().map(|(_, after)| after);
+        self.waiting.has(persistence_id) || after.any(|after| after.has(persistence_id))
+    }
+
+    /// Returns whether all that came before the next halt has ended, calls that are late too.
+    fn may_halt(&self) -> bool {
+        !self.halts.is_empty() && self.waiting.is_empty() && self.late.is_empty()
+    }
+
+    /// Makes no call that changes something until the halt is over; reads go on.
+    async fn halt(&mut self) {
+        let Some((halt, after)) = self.halts.pop_front() else {
+            return;
+        };
+        self.waiting = after;
+        self.during(halt.keep()).await;
     }
 
     /// Lets a read go, which the lane does not wait for.
     fn read(&self, read: Read) {
         match read {
             Read::Look(job) => self.calls.look(job),
-            Read::Single(single) => single.read(&self.calls, Some(&self.calls.reads)),
+            Read::Single(single) => single.read(&self.calls),
         }
     }
 

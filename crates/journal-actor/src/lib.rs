@@ -7,7 +7,9 @@ mod replay_filter_settings;
 mod standing;
 mod write_request;
 
+mod command_question;
 mod dispatcher;
+mod halt;
 mod job;
 mod lane;
 mod plugin_calls;

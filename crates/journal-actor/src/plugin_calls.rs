@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::{Journal, Operation, StorageError};
 use actix_persistence_store_actor::{
-    Ask, Call, CallEnd, Caller, CircuitBreaker, Entry, LateCall, Question, Refusal, Refuse, Slot,
+    Call, CallEnd, Caller, CircuitBreaker, Entry, LateCall, Question, Refusal, Refuse, Slot,
     StoreHealth,
 };
 use futures_util::future::{BoxFuture, FutureExt};
@@ -67,9 +67,10 @@ impl PluginCalls {
     }
 
     /// Makes a call that changes nothing, now.
-    pub(crate) fn read<T, F>(&self, job: Job<Ask<T>, F>, breaker: Option<&Arc<CircuitBreaker>>)
+    pub(crate) fn read<T, Q, F>(&self, job: Job<Q, F>, breaker: Option<&Arc<CircuitBreaker>>)
     where
         T: Send + 'static,
+        Q: Question<Answer = Result<T, StorageError>>,
         F: Future<Output = Result<T, StorageError>> + Send + 'static,
     {
         let now = Instant::now();
@@ -116,44 +117,56 @@ impl PluginCalls {
 
     /// Makes a call that changes something, and waits for its end; returns what remains to be waited for if it is late,
     /// because it may still change something.
-    pub(crate) fn change<T, F>(
+    ///
+    /// Without a breaker it is waited for until its asker's time is over.
+    pub(crate) fn change<T, Q, F>(
         &self,
-        job: Job<Ask<T>, F>,
-    ) -> impl Future<Output = Option<LateEnd>> + Send + use<T, F>
+        job: Job<Q, F>,
+        breaker: Option<&Arc<CircuitBreaker>>,
+    ) -> impl Future<Output = Option<LateEnd>> + Send + use<T, Q, F>
     where
         T: Send + 'static,
+        Q: Question<Answer = Result<T, StorageError>>,
         F: Future<Output = Result<T, StorageError>> + Send + 'static,
     {
-        let limit = self.writes.call_timeout();
-        let begun = match self.writes.enter() {
+        let call_timeout = self.writes.call_timeout();
+        let limit = match breaker {
+            Some(_) => call_timeout,
+            None => job.time_left(Instant::now()),
+        };
+        let begun = match breaker.map(CircuitBreaker::enter).transpose() {
             Ok(entry) => Some((entry, self.start(job))),
             Err(open) => {
                 job.refuse(&open.into());
                 None
             }
         };
+        let health = self.health.clone();
         async move {
             let (entry, (call, slot)) = begun?;
             match call.within(limit).await {
                 CallEnd::InTime(result) => {
-                    entry.ended(&result);
+                    note(entry, &health, &result);
                     answer(slot, result);
                     None
                 }
                 CallEnd::Late(late) => {
                     let error = late.error();
                     tracing::debug!(%error, "a call of the journal is late");
-                    entry.ended::<T>(&Err(error.clone()));
+                    if let Some(entry) = entry {
+                        entry.ended::<T>(&Err(error.clone()));
+                    }
                     slot.fail(error);
-                    Some(grace(late, limit).boxed())
+                    Some(grace(late, call_timeout).boxed())
                 }
             }
         }
     }
 
-    fn start<T, F>(&self, mut job: Job<Ask<T>, F>) -> (Call<T>, Slot<Ask<T>>)
+    fn start<T, Q, F>(&self, mut job: Job<Q, F>) -> (Call<T>, Slot<Q>)
     where
         T: Send + 'static,
+        Q: Question<Answer = Result<T, StorageError>>,
         F: Future<Output = Result<T, StorageError>> + Send + 'static,
     {
         job.dispatched();
@@ -176,7 +189,10 @@ async fn grace<T>(late: LateCall<T>, limit: Duration) {
     }
 }
 
-fn answer<T: Send + 'static>(slot: Slot<Ask<T>>, result: Result<T, StorageError>) {
+fn answer<T, Q>(slot: Slot<Q>, result: Result<T, StorageError>)
+where
+    Q: Question<Answer = Result<T, StorageError>>,
+{
     match result {
         Ok(answer) => slot.answer(Ok(answer)),
         Err(error) => slot.fail(error),

@@ -9,8 +9,10 @@ use crate::single::Single;
 pub(crate) enum Request {
     Ordered(Ordered),
     Read(Read),
-    /// It waits for nothing and holds up nothing, and has no breaker.
+    /// It waits for nothing and holds up nothing.
     AtOnce(Single),
+    /// It waits for every lane, and they wait for it.
+    Still(Single),
 }
 
 /// A request that changes something: it waits for the earlier requests of its id, and takes up the lane.
@@ -35,7 +37,7 @@ impl Request {
         match self {
             Request::Ordered(ordered) => ordered.waiter(),
             Request::Read(read) => read.waiter(),
-            Request::AtOnce(single) => single.waiter(),
+            Request::AtOnce(single) | Request::Still(single) => single.waiter(),
         }
     }
 }
@@ -66,7 +68,7 @@ impl Refuse for Request {
         match self {
             Request::Ordered(ordered) => ordered.refuse(refusal),
             Request::Read(read) => read.refuse(refusal),
-            Request::AtOnce(single) => single.refuse(refusal),
+            Request::AtOnce(single) | Request::Still(single) => single.refuse(refusal),
         }
     }
 }

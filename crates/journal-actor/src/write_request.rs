@@ -37,8 +37,8 @@ impl Question for WriteQuestion {
         Operation::WriteMessages
     }
 
-    fn persistence_id(&self) -> &PersistenceId {
-        &self.persistence_id
+    fn persistence_id(&self) -> Option<&PersistenceId> {
+        Some(&self.persistence_id)
     }
 
     fn failed(&self, error: StorageError) -> WriteReply {

@@ -29,7 +29,7 @@ use actix_persistence_storage_api::{
     Fence, Operation, PersistenceId, SequenceNr, StorageError, StorageErrorKind, WriterId,
 };
 use futures_util::future::OptionFuture;
-use futures_util::{Stream, join};
+use futures_util::{FutureExt, Stream, join};
 use tokio::time::Instant;
 
 use crate::context::store_requests::WaitingDelete;
@@ -443,10 +443,11 @@ impl<A: PersistentActor> PersistentContext<A> {
         let step = self.retention_step.take();
         if !requests.is_empty() || step.is_some() {
             let (step, keep) = (OptionFuture::from(step), Rc::clone(&self.keep));
-            actix_rt::spawn(async move {
+            let rest = async move {
                 join!(requests.finish(), step);
                 drop(keep);
-            });
+            };
+            actix_rt::spawn(rest.boxed_local());
         }
         self.in_flight = None;
         let id = self.persistence_id.clone();

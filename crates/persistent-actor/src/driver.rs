@@ -27,11 +27,11 @@ use crate::stopping::drain_signal::Urgency;
 use crate::{BackOffSettings, OnConflict, PersistentActor, RecoveryError, StashPolicy};
 
 /// The task of a persistent actor, which takes the messages of its address, and ends with it.
-pub(crate) struct Driver<A: PersistentActor, F> {
+pub(crate) struct Driver<A: PersistentActor> {
     stage: Stage<A>,
     mailbox: Mailbox<A>,
     /// The factory of incarnations, shared with the requests that an incarnation leaves: it keeps the stores open.
-    factory: Rc<RefCell<F>>,
+    factory: Factory<A>,
     persistence_id: PersistenceId,
     environment: Arc<Environment>,
     registration: Registration,
@@ -44,6 +44,9 @@ pub(crate) struct Driver<A: PersistentActor, F> {
     /// True if the last actor that was recovered lived by timers, streams or futures of its own; `None` if none was.
     lived_by_itself: Option<bool>,
 }
+
+/// Makes the actor of each incarnation. Its type is erased, so that the driver is compiled once for a type of actors.
+pub(crate) type Factory<A> = Rc<RefCell<Box<dyn FnMut() -> A>>>;
 
 enum Stage<A: PersistentActor> {
     Live(Box<Incarnation<A>>),
@@ -59,14 +62,10 @@ enum Stage<A: PersistentActor> {
     },
 }
 
-impl<A, F> Driver<A, F>
-where
-    A: PersistentActor,
-    F: FnMut() -> A + Unpin + 'static,
-{
+impl<A: PersistentActor> Driver<A> {
     pub(crate) fn new(
         actor: A,
-        factory: F,
+        factory: Factory<A>,
         environment: Arc<Environment>,
         registration: Registration,
         mailbox: Mailbox<A>,
@@ -80,7 +79,6 @@ where
             .stash()
             .borrow_mut()
             .set_policies(stash_policy(&actor, &environment), actor.recovery_replies());
-        let factory = Rc::new(RefCell::new(factory));
         let first = Incarnation::new(
             actor,
             persistence_id.clone(),
@@ -245,11 +243,7 @@ fn stash_policy<A: PersistentActor>(actor: &A, environment: &Environment) -> Sta
         .unwrap_or_else(|| environment.stash_policy.clone())
 }
 
-impl<A, F> Future for Driver<A, F>
-where
-    A: PersistentActor,
-    F: FnMut() -> A + Unpin + 'static,
-{
+impl<A: PersistentActor> Future for Driver<A> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -273,11 +267,7 @@ enum Ended {
     Failed,
 }
 
-impl<A, F> Driver<A, F>
-where
-    A: PersistentActor,
-    F: FnMut() -> A + Unpin + 'static,
-{
+impl<A: PersistentActor> Driver<A> {
     fn run(&mut self, urgency: Urgency, cx: &mut Context<'_>) -> Poll<Ended> {
         loop {
             let failure = match &mut self.stage {

@@ -10,6 +10,7 @@ mod replying;
 mod snapshots;
 mod stashing;
 
+mod by_name;
 mod driver;
 mod environment;
 mod start;

@@ -1,15 +1,18 @@
 //! Starting a persistent actor.
 
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use actix::dev::channel::channel;
 use actix::{Addr, ArbiterHandle};
 use actix_persistence_storage_api::PersistenceId;
+use futures_util::FutureExt;
 use tokio::sync::oneshot;
 
-use crate::driver::Driver;
 use crate::driver::mailbox::Mailbox;
+use crate::driver::{Driver, Factory};
 use crate::environment::Environment;
 use crate::environment::live_ids::Registration;
 use crate::stashing::stash::Stash;
@@ -135,13 +138,10 @@ where
         environment.dead_letters.clone(),
     );
     let mailbox = Mailbox::new(receiver, stash);
-    actix_rt::spawn(Driver::new(
-        actor,
-        factory,
-        environment,
-        registration,
-        mailbox,
-    ));
+    let factory: Factory<A> = Rc::new(RefCell::new(Box::new(factory)));
+    let driver = Driver::new(actor, factory, environment, registration, mailbox);
+    // In a box, so that the runtime's side of a task is compiled once for all types of actors.
+    actix_rt::spawn(driver.boxed_local());
     Addr::new(sender)
 }
 

@@ -1,6 +1,7 @@
 //! The contract of a journal.
 
 mod atomic_write;
+mod command;
 mod event_record;
 mod outcome;
 mod purge_progress;
@@ -12,6 +13,7 @@ use std::any::Any;
 use async_trait::async_trait;
 
 pub use atomic_write::{AtomicWrite, InvalidAtomicWrite};
+pub use command::{AnyCommand, CommandAnswer, CommandRules, CommandTurn, JournalCommand};
 pub use event_record::EventRecord;
 pub use outcome::WriteOutcome;
 pub use purge_progress::PurgeProgress;
@@ -252,6 +254,50 @@ pub trait Journal: Any + Send + Sync {
                 .with_persistence_id(persistence_id.clone())
                 .with_message(message),
         )
+    }
+
+    /// Carries a command of the plugin's own out, and returns its answer; `None` if the journal does not know the type of the
+    /// command, which is what the default does. The caller refuses it then, by its name and that of the plugin.
+    ///
+    /// It is called when the [turn](crate::CommandTurn) of the command has come. A journal around another one passes on
+    /// what it does not know.
+    ///
+    /// ```
+    /// # use actix_persistence_storage_api::{AnyCommand, CommandAnswer, CommandRules, JournalCommand, StorageError};
+    /// # struct Compact;
+    /// # impl JournalCommand for Compact {
+    /// #     type Answer = u64;
+    /// #     fn rules(&self) -> CommandRules { CommandRules::alone() }
+    /// # }
+    /// # struct MyJournal;
+    /// # impl MyJournal {
+    /// # async fn compact(&self) -> Result<u64, StorageError> { Ok(0) }
+    /// async fn run_command(&self, command: &AnyCommand) -> Result<Option<CommandAnswer>, StorageError> {
+    ///     if let Some(compact) = command.get::<Compact>() {
+    ///         return Ok(Some(CommandAnswer::to(compact, self.compact().await?)));
+    ///     }
+    ///     Ok(None)
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// # Contract
+    /// - **J-COMMAND-1**: The call returns `None` for a command of a type that the journal does not know.
+    /// - **J-COMMAND-2**: A call that returns `None` changes nothing: no event, no number and no epoch.
+    ///
+    /// What a command does beside the other methods is the plugin's to say, and must leave their promises true.
+    ///
+    /// # Errors
+    /// Any kind, with the operation of the command's [turn](Operation::of_command). With effect `Unknown` the command may
+    /// have been carried out, now or later.
+    ///
+    /// # Cancel safety
+    /// As for an error of unknown effect; a command that changes nothing has no effect that could be lost.
+    async fn run_command(
+        &self,
+        _command: &AnyCommand,
+    ) -> Result<Option<CommandAnswer>, StorageError> {
+        Ok(None)
     }
 
     /// Checks whether the journal works again; called now and then after calls have failed, until it returns `Ok`.

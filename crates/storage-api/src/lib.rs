@@ -21,8 +21,9 @@ pub use state_store::StateStore;
 
 pub use capabilities::{Durability, JournalCapabilities, SnapshotCapabilities, StateCapabilities};
 pub use journal::{
-    AtomicWrite, EventDeletion, EventRecord, Fence, InvalidAtomicWrite, PageLimit, PurgeProgress,
-    ReplayPage, ReplayRange, StreamHead, TakeOverRequest, TakenOver, WriteOutcome,
+    AnyCommand, AtomicWrite, CommandAnswer, CommandRules, CommandTurn, EventDeletion, EventRecord,
+    Fence, InvalidAtomicWrite, JournalCommand, PageLimit, PurgeProgress, ReplayPage, ReplayRange,
+    StreamHead, TakeOverRequest, TakenOver, WriteOutcome,
 };
 pub use record::{
     Epoch, InvalidPersistenceId, NUMBER_OF_SLICES, Partition, Payload, PersistenceId, Revision,

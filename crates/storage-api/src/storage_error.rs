@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Epoch, EventDeletion, PersistenceId, Revision, SequenceNr, WriterId};
+use crate::{CommandTurn, Epoch, EventDeletion, PersistenceId, Revision, SequenceNr, WriterId};
 
 /// A failed call of a store: what kind, what is certain about its effect, which operation, of which id, and why.
 ///
@@ -119,7 +119,7 @@ pub enum Effect {
     Unknown,
 }
 
-/// The method that failed.
+/// The method that failed; a command of a plugin is two, so that one that changes nothing has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs)] // each is the method of the same name
@@ -132,6 +132,8 @@ pub enum Operation {
     ReadHighestSequenceNr,
     DeleteMessagesTo,
     Purge,
+    RunCommand,
+    RunReadingCommand,
     LoadSnapshot,
     SaveSnapshot,
     DeleteSnapshot,
@@ -147,6 +149,14 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// Returns the operation of a command with this turn.
+    pub fn of_command(turn: &CommandTurn) -> Self {
+        match turn.changes() {
+            true => Operation::RunCommand,
+            false => Operation::RunReadingCommand,
+        }
+    }
+
     /// Returns whether the operation changes something, so that its failures have an [`Effect`].
     pub fn writes(self) -> bool {
         !matches!(
@@ -154,6 +164,7 @@ impl Operation {
             Operation::ReplayMessages
                 | Operation::ReadHead
                 | Operation::ReadHighestSequenceNr
+                | Operation::RunReadingCommand
                 | Operation::LoadSnapshot
                 | Operation::GetState
                 | Operation::CurrentPersistenceIds
@@ -172,6 +183,7 @@ impl Operation {
             Operation::ReadHighestSequenceNr => "read the highest sequence number",
             Operation::DeleteMessagesTo => "delete events",
             Operation::Purge => "purge the events",
+            Operation::RunCommand | Operation::RunReadingCommand => "run a command of the plugin",
             Operation::LoadSnapshot => "load a snapshot",
             Operation::SaveSnapshot => "save a snapshot",
             Operation::DeleteSnapshot => "delete a snapshot",

@@ -22,6 +22,11 @@ impl<T> Ask<T> {
             answer: PhantomData,
         }
     }
+
+    /// Returns the id that is asked about.
+    pub fn persistence_id(&self) -> &PersistenceId {
+        &self.persistence_id
+    }
 }
 
 impl<T: Send + 'static> Question for Ask<T> {
@@ -31,8 +36,8 @@ impl<T: Send + 'static> Question for Ask<T> {
         self.operation
     }
 
-    fn persistence_id(&self) -> &PersistenceId {
-        &self.persistence_id
+    fn persistence_id(&self) -> Option<&PersistenceId> {
+        Some(&self.persistence_id)
     }
 
     fn failed(&self, error: StorageError) -> Self::Answer {

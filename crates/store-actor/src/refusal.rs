@@ -41,11 +41,16 @@ impl Refusal {
         self
     }
 
-    /// Returns the error a request for `operation` on `persistence_id` is answered with.
-    pub fn error(&self, operation: Operation, persistence_id: &PersistenceId) -> StorageError {
-        let mut error = StorageError::new(self.kind, operation)
-            .with_persistence_id(persistence_id.clone())
-            .with_message(self.message.as_str());
+    /// Returns the error that answers a request for `operation`, on `persistence_id` if it is about one.
+    pub fn error(
+        &self,
+        operation: Operation,
+        persistence_id: Option<&PersistenceId>,
+    ) -> StorageError {
+        let mut error = StorageError::new(self.kind, operation).with_message(self.message.as_str());
+        if let Some(id) = persistence_id {
+            error = error.with_persistence_id(id.clone());
+        }
         if operation.writes() {
             error = error.not_stored();
         }

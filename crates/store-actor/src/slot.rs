@@ -17,8 +17,8 @@ pub trait Question: Send + 'static {
     /// Returns the operation that was asked for.
     fn operation(&self) -> Operation;
 
-    /// Returns the persistence id of the stream or state.
-    fn persistence_id(&self) -> &PersistenceId;
+    /// Returns the persistence id of the stream or state, if the question is about one.
+    fn persistence_id(&self) -> Option<&PersistenceId>;
 
     /// Returns the answer that reports this error. Runs while a slot is dropped, so it must not panic.
     fn failed(&self, error: StorageError) -> Self::Answer;
@@ -78,8 +78,10 @@ impl<Q: Question> Slot<Q> {
     }
 
     fn complete(&self, mut error: StorageError) -> StorageError {
-        if error.persistence_id().is_none() {
-            error = error.with_persistence_id(self.question.persistence_id().clone());
+        if error.persistence_id().is_none()
+            && let Some(id) = self.question.persistence_id()
+        {
+            error = error.with_persistence_id(id.clone());
         }
         if self.question.operation().writes() && error.effect().is_none() {
             error = error.with_effect(Effect::Unknown);
@@ -111,12 +113,11 @@ impl<Q: Question> Drop for Slot<Q> {
         }
         let operation = self.question.operation();
         let mut error = StorageError::new(StorageErrorKind::Unavailable, operation)
-            .with_persistence_id(self.question.persistence_id().clone())
             .with_message("the request was dropped before the store answered");
         if operation.writes() && !self.dispatched {
             error = error.not_stored();
         }
-        let answer = self.question.failed(error);
+        let answer = self.question.failed(self.complete(error));
         self.send(answer);
     }
 }

@@ -1,12 +1,12 @@
 //! A journal that a test intercepts.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use actix_persistence_storage_api::{
-    AtomicWrite, EventDeletion, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
-    PurgeProgress, ReplayPage, ReplayRange, SequenceNr, StorageError, StreamHead, TakeOverRequest,
-    TakenOver, WriteOutcome,
+    AnyCommand, AtomicWrite, CommandAnswer, EventDeletion, Journal, JournalCapabilities, Operation,
+    PageLimit, PersistenceId, PurgeProgress, ReplayPage, ReplayRange, SequenceNr, StorageError,
+    StorageErrorKind, StreamHead, TakeOverRequest, TakenOver, WriteOutcome,
 };
 use async_trait::async_trait;
 
@@ -47,6 +47,9 @@ pub enum JournalCall {
     Purge {
         persistence_id: PersistenceId,
     },
+    RunCommand {
+        command: AnyCommand,
+    },
     Ping,
     Close,
 }
@@ -69,6 +72,28 @@ pub enum JournalAnswer {
     HighestSequenceNr(SequenceNr),
     /// The answer of `purge`.
     Purge(PurgeProgress),
+    /// The answer of `run_command`; clones are the same answer, which is given once.
+    Command(GivenOnce),
+}
+
+/// The answer to a command, or that the journal does not know it; clones are the same answer.
+///
+/// A command may be answered by a value that cannot be copied: the first call that gets the answer takes it, and a later
+/// one fails.
+#[derive(Clone, Debug)]
+pub struct GivenOnce(Arc<Mutex<Option<Option<CommandAnswer>>>>);
+
+impl GivenOnce {
+    /// Makes the answer from what a journal returns.
+    pub fn new(answer: Option<CommandAnswer>) -> Self {
+        Self(Arc::new(Mutex::new(Some(answer))))
+    }
+
+    /// Takes what a journal returns out of it, for the first caller.
+    pub fn take(&self) -> Option<Option<CommandAnswer>> {
+        let mut answer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        answer.take()
+    }
 }
 
 impl JournalCall {
@@ -92,6 +117,7 @@ impl StoreCall for JournalCall {
             JournalCall::ReadHighestSequenceNr { .. } => Operation::ReadHighestSequenceNr,
             JournalCall::DeleteMessagesTo { .. } => Operation::DeleteMessagesTo,
             JournalCall::Purge { .. } => Operation::Purge,
+            JournalCall::RunCommand { command } => Operation::of_command(&command.rules().turn),
         }
     }
 
@@ -103,6 +129,9 @@ impl StoreCall for JournalCall {
             | JournalCall::ReadHighestSequenceNr { persistence_id }
             | JournalCall::DeleteMessagesTo { persistence_id, .. }
             | JournalCall::Purge { persistence_id } => vec![persistence_id],
+            JournalCall::RunCommand { command } => {
+                command.rules().turn.persistence_id().into_iter().collect()
+            }
             JournalCall::TakeOver { requests } => {
                 let ids = requests.iter().map(|request| &request.persistence_id);
                 ids.collect()
@@ -168,6 +197,9 @@ impl StoreKind for Journals {
                 }
                 JournalCall::Purge { persistence_id } => {
                     JournalAnswer::Purge(store.purge(&persistence_id).await?)
+                }
+                JournalCall::RunCommand { command } => {
+                    JournalAnswer::Command(GivenOnce::new(store.run_command(&command).await?))
                 }
                 JournalCall::Ping => {
                     store.ping().await?;
@@ -334,6 +366,21 @@ impl<H: Hook<Journals>> Journal for Intercepted<Journals, H> {
         let persistence_id = persistence_id.clone();
         let answer = self.call(JournalCall::Purge { persistence_id }).await?;
         Ok(expect_answer!(answer, JournalAnswer::Purge))
+    }
+
+    async fn run_command(
+        &self,
+        command: &AnyCommand,
+    ) -> Result<Option<CommandAnswer>, StorageError> {
+        let call = JournalCall::RunCommand {
+            command: command.clone(),
+        };
+        let operation = call.operation();
+        let answer = expect_answer!(self.call(call).await?, JournalAnswer::Command);
+        answer.take().ok_or_else(|| {
+            StorageError::new(StorageErrorKind::Backend, operation)
+                .with_message("a test gave one answer to two commands")
+        })
     }
 
     async fn ping(&self) -> Result<(), StorageError> {

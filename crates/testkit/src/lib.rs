@@ -20,7 +20,7 @@ mod script;
 mod plugin;
 
 pub use intercepted::Intercepted;
-pub use journal::{JournalAnswer, JournalCall, Journals};
+pub use journal::{GivenOnce, JournalAnswer, JournalCall, Journals};
 pub use snapshot_store::{SnapshotAnswer, SnapshotCall, SnapshotStores};
 pub use state_store::{StateAnswer, StateCall, StateStores, Transaction};
 pub use store_kind::{StoreCall, StoreKind};

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
@@ -317,12 +318,20 @@ pub async fn open(config: &str) -> anyhow::Result<Persistence> {
 pub fn block_on<T: Send>(
     future: impl Future<Output = anyhow::Result<T>> + Send,
 ) -> anyhow::Result<T> {
+    let mut result = None;
+    run_elsewhere(Box::pin(async { result = Some(future.await) }))?;
+    result.expect("a future that ended has a result")
+}
+
+/// Runs a future of any type: threads and runtimes are compiled for it once.
+fn run_elsewhere(future: Pin<Box<dyn Future<Output = ()> + Send + '_>>) -> anyhow::Result<()> {
     std::thread::scope(|scope| {
         let done = scope.spawn(|| {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()?;
-            runtime.block_on(future)
+            runtime.block_on(future);
+            Ok(())
         });
         done.join().unwrap_or_else(|_| anyhow::bail!("it panicked"))
     })

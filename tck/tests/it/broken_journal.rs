@@ -4,19 +4,21 @@ use std::sync::Arc;
 
 use actix_persistence_memory::{MemoryJournal, MemoryStorage};
 use actix_persistence_storage_api::{
-    AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, PersistenceId,
-    PurgeProgress, ReplayPage, ReplayRange, SequenceNr, StorageError, StreamHead, TakeOverRequest,
-    TakenOver, WriteOutcome, WriterId,
+    AnyCommand, AtomicWrite, CommandAnswer, EventDeletion, Journal, JournalCapabilities, PageLimit,
+    PersistenceId, PurgeProgress, ReplayPage, ReplayRange, SequenceNr, StorageError, StreamHead,
+    TakeOverRequest, TakenOver, WriteOutcome, WriterId,
 };
 use actix_persistence_tck::TakeOverOne;
 use actix_persistence_tck::{BoxError, Fixture, Kit};
 use async_trait::async_trait;
 
+use crate::mutant::Defects;
+
 /// Does something else instead of the right thing; every method does the right thing unless a defect says otherwise.
 ///
 /// The default stands for a new place. A clone is made for each opening of it: what clones share is durable.
 #[async_trait]
-pub(crate) trait JournalDefect: Clone + Default + Send + Sync + 'static {
+pub(crate) trait JournalDefect: Send + Sync + 'static {
     async fn head(
         &self,
         inner: &MemoryJournal,
@@ -81,6 +83,14 @@ pub(crate) trait JournalDefect: Clone + Default + Send + Sync + 'static {
         inner.purge(id).await
     }
 
+    async fn command(
+        &self,
+        inner: &MemoryJournal,
+        command: &AnyCommand,
+    ) -> Result<Option<CommandAnswer>, StorageError> {
+        inner.run_command(command).await
+    }
+
     /// The order in which the requests of one call are answered.
     fn order(&self, taken: Vec<TakenOver>) -> Vec<TakenOver> {
         taken
@@ -92,29 +102,44 @@ pub(crate) trait JournalDefect: Clone + Default + Send + Sync + 'static {
 }
 
 /// A kit with nothing but journals of this defect.
-pub(crate) fn kit<D: JournalDefect>() -> Kit {
-    Kit::new().journal("", Broken::<D>::default())
+pub(crate) fn kit<D: JournalDefect + Clone + Default>() -> Kit {
+    Kit::new().journal("", Broken::of::<D>())
 }
 
-/// Opens journals with the defect `D`.
-#[derive(Default)]
-pub(crate) struct Broken<D> {
-    defect: std::marker::PhantomData<fn() -> D>,
+/// Opens journals with a defect.
+pub(crate) struct Broken {
+    /// Makes a new place.
+    defects: fn() -> Defects<dyn JournalDefect>,
     pub(crate) expected_ignored: Vec<String>,
 }
 
+impl Broken {
+    pub(crate) fn of<D: JournalDefect + Clone + Default>() -> Self {
+        Self {
+            defects: || {
+                let durable = D::default();
+                Arc::new(move || Arc::new(durable.clone()) as _)
+            },
+            expected_ignored: Vec::new(),
+        }
+    }
+}
+
 #[async_trait]
-impl<D: JournalDefect> Fixture for Broken<D> {
-    type Place = (MemoryStorage, D);
+impl Fixture for Broken {
+    type Place = (MemoryStorage, Defects<dyn JournalDefect>);
 
     async fn create(&self) -> Self::Place {
-        (MemoryStorage::new(), D::default())
+        (MemoryStorage::new(), (self.defects)())
     }
 
-    async fn journal(&self, (storage, defect): &Self::Place) -> Result<Arc<dyn Journal>, BoxError> {
+    async fn journal(
+        &self,
+        (storage, defects): &Self::Place,
+    ) -> Result<Arc<dyn Journal>, BoxError> {
         Ok(Arc::new(BrokenJournal {
             inner: storage.journal(),
-            defect: defect.clone(),
+            defect: defects(),
         }))
     }
 
@@ -123,13 +148,13 @@ impl<D: JournalDefect> Fixture for Broken<D> {
     }
 }
 
-struct BrokenJournal<D> {
+struct BrokenJournal {
     inner: MemoryJournal,
-    defect: D,
+    defect: Arc<dyn JournalDefect>,
 }
 
 #[async_trait]
-impl<D: JournalDefect> Journal for BrokenJournal<D> {
+impl Journal for BrokenJournal {
     async fn initialize(&self) -> Result<(), StorageError> {
         self.defect.initialize(&self.inner).await
     }
@@ -183,6 +208,13 @@ impl<D: JournalDefect> Journal for BrokenJournal<D> {
 
     async fn purge(&self, id: &PersistenceId) -> Result<PurgeProgress, StorageError> {
         self.defect.purge(&self.inner, id).await
+    }
+
+    async fn run_command(
+        &self,
+        command: &AnyCommand,
+    ) -> Result<Option<CommandAnswer>, StorageError> {
+        self.defect.command(&self.inner, command).await
     }
 
     fn capabilities(&self) -> JournalCapabilities {

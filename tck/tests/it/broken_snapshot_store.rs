@@ -10,9 +10,11 @@ use actix_persistence_storage_api::{
 use actix_persistence_tck::{BoxError, Fixture, Kit};
 use async_trait::async_trait;
 
+use crate::mutant::Defects;
+
 /// Does something else instead of the right thing, as for journals.
 #[async_trait]
-pub(crate) trait SnapshotDefect: Clone + Default + Send + Sync + 'static {
+pub(crate) trait SnapshotDefect: Send + Sync + 'static {
     async fn initialize(&self, inner: &MemorySnapshotStore) -> Result<(), StorageError> {
         inner.initialize().await
     }
@@ -58,32 +60,44 @@ pub(crate) trait SnapshotDefect: Clone + Default + Send + Sync + 'static {
 }
 
 /// A kit with nothing but snapshot stores of this defect.
-pub(crate) fn kit<D: SnapshotDefect>() -> Kit {
-    Kit::new().snapshot_store("", Broken::<D>::default())
+pub(crate) fn kit<D: SnapshotDefect + Clone + Default>() -> Kit {
+    Kit::new().snapshot_store("", Broken::of::<D>())
 }
 
-/// Opens snapshot stores with the defect `D`.
-#[derive(Default)]
-pub(crate) struct Broken<D> {
-    defect: std::marker::PhantomData<fn() -> D>,
+/// Opens snapshot stores with a defect.
+pub(crate) struct Broken {
+    /// Makes a new place.
+    defects: fn() -> Defects<dyn SnapshotDefect>,
     pub(crate) expected_ignored: Vec<String>,
 }
 
+impl Broken {
+    pub(crate) fn of<D: SnapshotDefect + Clone + Default>() -> Self {
+        Self {
+            defects: || {
+                let durable = D::default();
+                Arc::new(move || Arc::new(durable.clone()) as _)
+            },
+            expected_ignored: Vec::new(),
+        }
+    }
+}
+
 #[async_trait]
-impl<D: SnapshotDefect> Fixture for Broken<D> {
-    type Place = (MemoryStorage, D);
+impl Fixture for Broken {
+    type Place = (MemoryStorage, Defects<dyn SnapshotDefect>);
 
     async fn create(&self) -> Self::Place {
-        (MemoryStorage::new(), D::default())
+        (MemoryStorage::new(), (self.defects)())
     }
 
     async fn snapshot_store(
         &self,
-        (storage, defect): &Self::Place,
+        (storage, defects): &Self::Place,
     ) -> Result<Arc<dyn SnapshotStore>, BoxError> {
         Ok(Arc::new(BrokenSnapshotStore {
             inner: storage.snapshot_store(),
-            defect: defect.clone(),
+            defect: defects(),
         }))
     }
 
@@ -92,13 +106,13 @@ impl<D: SnapshotDefect> Fixture for Broken<D> {
     }
 }
 
-struct BrokenSnapshotStore<D> {
+struct BrokenSnapshotStore {
     inner: MemorySnapshotStore,
-    defect: D,
+    defect: Arc<dyn SnapshotDefect>,
 }
 
 #[async_trait]
-impl<D: SnapshotDefect> SnapshotStore for BrokenSnapshotStore<D> {
+impl SnapshotStore for BrokenSnapshotStore {
     async fn initialize(&self) -> Result<(), StorageError> {
         self.defect.initialize(&self.inner).await
     }

@@ -11,11 +11,15 @@ use actix_persistence_storage_api::{
 use actix_persistence_tck::{BoxError, Fixture, Kit, cases};
 use async_trait::async_trait;
 
+use crate::mutant::Defects;
+
 /// Does something else instead of the right thing, as for journals.
 #[async_trait]
-pub(crate) trait StateDefect: Clone + Default + Send + Sync + 'static {
-    /// True if the defect is one of queries; the others have none.
-    const QUERIES: bool = false;
+pub(crate) trait StateDefect: Send + Sync + 'static {
+    /// Returns whether the defect is one of queries; the others have none.
+    fn has_queries(&self) -> bool {
+        false
+    }
 
     async fn initialize(&self, inner: &MemoryStateStore) -> Result<(), StorageError> {
         inner.initialize().await
@@ -96,37 +100,49 @@ pub(crate) async fn force(
 }
 
 /// A kit with nothing but state stores of this defect.
-pub(crate) fn kit<D: StateDefect>() -> Kit {
-    Kit::new().state_store("", Broken::<D>::default())
+pub(crate) fn kit<D: StateDefect + Clone + Default>() -> Kit {
+    Kit::new().state_store("", Broken::of::<D>())
 }
 
-/// Opens state stores with the defect `D`.
-#[derive(Default)]
-pub(crate) struct Broken<D> {
-    defect: std::marker::PhantomData<fn() -> D>,
+/// Opens state stores with a defect.
+pub(crate) struct Broken {
+    /// Makes a new place.
+    defects: fn() -> Defects<dyn StateDefect>,
+}
+
+impl Broken {
+    pub(crate) fn of<D: StateDefect + Clone + Default>() -> Self {
+        Self {
+            defects: || {
+                let durable = D::default();
+                Arc::new(move || Arc::new(durable.clone()) as _)
+            },
+        }
+    }
 }
 
 #[async_trait]
-impl<D: StateDefect> Fixture for Broken<D> {
-    type Place = (MemoryStorage, D);
+impl Fixture for Broken {
+    type Place = (MemoryStorage, Defects<dyn StateDefect>);
 
     async fn create(&self) -> Self::Place {
-        (MemoryStorage::new(), D::default())
+        (MemoryStorage::new(), (self.defects)())
     }
 
     async fn state_store(
         &self,
-        (storage, defect): &Self::Place,
+        (storage, defects): &Self::Place,
     ) -> Result<Arc<dyn StateStore>, BoxError> {
         Ok(Arc::new(BrokenStateStore {
             inner: storage.state_store(),
-            defect: defect.clone(),
+            defect: defects(),
         }))
     }
 
     fn expected_ignored(&self) -> Vec<String> {
+        let has_queries = (self.defects)()().has_queries();
         let ignored = cases().into_iter().filter(|case| match case.needs {
-            Some("queries") => !D::QUERIES,
+            Some("queries") => !has_queries,
             Some("sql_session") => true,
             _ => false,
         });
@@ -134,13 +150,13 @@ impl<D: StateDefect> Fixture for Broken<D> {
     }
 }
 
-struct BrokenStateStore<D> {
+struct BrokenStateStore {
     inner: MemoryStateStore,
-    defect: D,
+    defect: Arc<dyn StateDefect>,
 }
 
 #[async_trait]
-impl<D: StateDefect> StateStore for BrokenStateStore<D> {
+impl StateStore for BrokenStateStore {
     async fn initialize(&self) -> Result<(), StorageError> {
         self.defect.initialize(&self.inner).await
     }
@@ -173,12 +189,14 @@ impl<D: StateDefect> StateStore for BrokenStateStore<D> {
     }
 
     fn queries(&self) -> Option<&dyn StateQueries> {
-        D::QUERIES.then_some(self as &dyn StateQueries)
+        self.defect
+            .has_queries()
+            .then_some(self as &dyn StateQueries)
     }
 }
 
 #[async_trait]
-impl<D: StateDefect> StateQueries for BrokenStateStore<D> {
+impl StateQueries for BrokenStateStore {
     async fn current_persistence_ids(
         &self,
         query: PersistenceIdsQuery,

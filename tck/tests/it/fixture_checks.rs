@@ -115,8 +115,8 @@ fn failure(reports: &[CaseReport], name: &str) -> String {
 
 #[test]
 fn a_store_without_capabilities_passes_with_the_ignored_cases_it_names() {
-    let mut journals = Broken::<Modest>::default();
-    let mut snapshots = BrokenSnapshots::<ModestSnapshots>::default();
+    let mut journals = Broken::of::<Modest>();
+    let mut snapshots = BrokenSnapshots::of::<ModestSnapshots>();
     journals.expected_ignored = with_needs("journal");
     snapshots.expected_ignored = with_needs("snapshot");
     let mut expected = [with_needs("journal"), with_needs("snapshot")].concat();
@@ -143,7 +143,7 @@ fn cases_ignored_without_being_named_fail_the_run() {
 
 #[test]
 fn cases_named_without_being_ignored_fail_the_run() {
-    let mut fixture = Broken::<Modest>::default();
+    let mut fixture = Broken::of::<Modest>();
     fixture.expected_ignored = with_needs("journal");
     let unknown = "journal_spec::no_such_case".to_owned();
     fixture.expected_ignored.push(unknown.clone());

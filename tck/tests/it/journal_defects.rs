@@ -1,5 +1,6 @@
 //! Ways for a journal to break the contract.
 
+mod commanding;
 mod deleting;
 mod fencing;
 mod identity;
@@ -9,6 +10,7 @@ mod restarting;
 mod taking_over;
 mod writing;
 
+pub(crate) use commanding::*;
 pub(crate) use deleting::*;
 pub(crate) use fencing::*;
 pub(crate) use identity::*;
@@ -120,6 +122,20 @@ macro_rules! defect {
                 $inner: &MemoryJournal,
                 $id: &PersistenceId,
             ) -> Result<PurgeProgress, StorageError> $body
+        }
+    };
+    ($(#[$doc:meta])* $name:ident, command($inner:ident, $command:ident) $body:block) => {
+        $(#[$doc])*
+        #[derive(Clone, Default)]
+        pub(crate) struct $name;
+
+        #[async_trait]
+        impl JournalDefect for $name {
+            async fn command(
+                &self,
+                $inner: &MemoryJournal,
+                $command: &AnyCommand,
+            ) -> Result<Option<CommandAnswer>, StorageError> $body
         }
     };
 }

@@ -2,6 +2,7 @@
 
 use crate::mutant::Mutant;
 
+mod commanding;
 mod deleting;
 mod fencing;
 mod fields;
@@ -21,4 +22,5 @@ pub(crate) const MUTANTS: &[&[Mutant]] = &[
     deleting::MUTANTS,
     purging::MUTANTS,
     restarting::MUTANTS,
+    commanding::MUTANTS,
 ];

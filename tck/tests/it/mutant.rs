@@ -1,9 +1,15 @@
 //! A broken store, and the cases that find it out.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_tck::{CaseOutcome, Kit};
+
+/// Opens a place again and again, with the same defect: what its clones share is durable.
+///
+/// The types of defects are erased, so that the kit is compiled for all of them once.
+pub(crate) type Defects<T> = Arc<dyn Fn() -> Arc<T> + Send + Sync>;
 
 /// One way to break the contract.
 ///

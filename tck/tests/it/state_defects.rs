@@ -81,7 +81,9 @@ macro_rules! defect {
 
         #[async_trait]
         impl StateDefect for $name {
-            const QUERIES: bool = true;
+            fn has_queries(&self) -> bool {
+        true
+    }
 
             async fn persistence_ids(
                 &self,
@@ -97,7 +99,9 @@ macro_rules! defect {
 
         #[async_trait]
         impl StateDefect for $name {
-            const QUERIES: bool = true;
+            fn has_queries(&self) -> bool {
+        true
+    }
 
             async fn changes(
                 &self,

@@ -47,6 +47,14 @@ impl Waiting {
         }
     }
 
+    /// Returns an empty queue with the same limits.
+    pub(super) fn none_yet(&self) -> Self {
+        Self {
+            queue: VecDeque::new(),
+            ..*self
+        }
+    }
+
     pub(super) fn push(&mut self, request: Ordered) {
         self.queue.push_back(request);
     }

@@ -1,6 +1,7 @@
 //! A journal actor on the test's own thread, and requests for it.
 
 use std::future::Future;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use actix_persistence_storage_api::{
     StorageError, StorageErrorKind, Timestamp, WriteOutcome, WriterId,
 };
 use actix_persistence_store_actor::{Reply, StoreThread};
-use actix_rt::System;
+use actix_rt::{System, SystemRunner};
 use futures_util::FutureExt;
 use tokio::runtime::{Builder, Handle};
 use tokio::time::Instant;
@@ -24,12 +25,18 @@ pub(crate) struct Fixture {
 
 /// Runs a test whose clock moves only when nothing else does.
 pub(crate) fn on_paused_clock<T>(test: impl Future<Output = T>) -> T {
+    // The type is erased, so that the runtime is compiled for all tests once.
+    let test: Pin<&mut dyn Future<Output = T>> = pin!(test);
+    paused().block_on(test)
+}
+
+fn paused() -> SystemRunner {
     let runtime = Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
         .build()
         .unwrap();
-    System::with_tokio_rt(|| runtime).block_on(test)
+    System::with_tokio_rt(|| runtime)
 }
 
 pub(crate) fn settings() -> JournalSettings {

@@ -6,6 +6,8 @@ mod fixture;
 mod scripted_journal;
 
 mod breakers;
+mod commands;
+mod commands_alone;
 mod deadlines;
 mod failing_plugins;
 mod group_commit;

@@ -6,15 +6,15 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    JournalCapabilities, Operation, PageLimit, ReplayRange, StorageError, StorageErrorKind,
-    WriteOutcome, WriterId,
+    CommandRules, CommandTurn, JournalCapabilities, Operation, PageLimit, ReplayRange,
+    StorageError, StorageErrorKind, WriteOutcome, WriterId,
 };
 use futures_util::FutureExt;
 use proptest::prelude::*;
 use tokio::time::Instant;
 
 use crate::fixture::{Fixture, atomic_write, id, on_paused_clock, seconds, settings, write};
-use crate::scripted_journal::{Answer, Call, Called, Calls};
+use crate::scripted_journal::{Answer, Call, Called, Calls, Probe};
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 
@@ -26,8 +26,17 @@ enum Ask {
     ReadHighest,
     Replay,
     Delete,
+    /// A command after the requests of the id, in their order, or alone.
+    Command(Turn),
     /// A write whose asker leaves at once.
     Abandon,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Turn {
+    After,
+    InOrder,
+    Alone,
 }
 
 #[derive(Clone, Debug)]
@@ -56,6 +65,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => Just(Ask::ReadHighest),
         1 => Just(Ask::Replay),
         1 => Just(Ask::Delete),
+        1 => prop_oneof![Just(Turn::After), Just(Turn::InOrder), Just(Turn::Alone)]
+            .prop_map(Ask::Command),
         1 => Just(Ask::Abandon),
     ];
     let pause = prop_oneof![4 => Just(0_u64), 1 => 1..50_u64, 1 => 1_000..9_000_u64];
@@ -105,6 +116,8 @@ impl Behaviour {
 struct Seen {
     /// The ids that have a call under way that changes them.
     under_way: BTreeSet<String>,
+    /// True while a command runs that is to run alone.
+    still: bool,
     /// The number of the last write of each id.
     written: HashMap<String, u64>,
     /// Ids with a write of unknown outcome that were not taken over since.
@@ -117,6 +130,9 @@ impl Seen {
         use Behaviour::*;
         let unknown = !in_time || matches!(behaviour, FailsUnknown | Miscounts | Panics);
         let recovered = in_time && matches!(behaviour, Works | Rejects | Miscounts);
+        if *call == Call::Command(CommandTurn::Alone) {
+            self.still = false;
+        }
         for id in ids {
             self.under_way.remove(id);
             match call {
@@ -146,8 +162,16 @@ impl Seen {
                 let ids = requests.iter().map(|r| r.persistence_id.to_string());
                 ids.collect()
             }
-            Call::Delete(id, _) => vec![id.to_string()],
-            Call::ReadHighest(id) => {
+            Call::Delete(id, _) | Call::Command(CommandTurn::InOrder(id)) => vec![id.to_string()],
+            Call::Command(CommandTurn::Alone) => {
+                if self.still || !self.under_way.is_empty() {
+                    let text = format!("a command that is not alone: {:?}", self.under_way);
+                    self.faults.push(text);
+                }
+                self.still = true;
+                return Vec::new();
+            }
+            Call::ReadHighest(id) | Call::Command(CommandTurn::After(id)) => {
                 if self.under_way.contains(id.as_str()) {
                     self.faults
                         .push(format!("{id} is read while it is written"));
@@ -165,8 +189,13 @@ impl Seen {
                 }
                 Vec::new()
             }
-            Call::Initialize | Call::Replay(_) => Vec::new(),
+            Call::Initialize | Call::Replay(_) | Call::Command(CommandTurn::Beside) => Vec::new(),
         };
+        if self.still && !ids.is_empty() {
+            self.faults.push(format!(
+                "{ids:?} are changed beside a command that is alone"
+            ));
+        }
         for id in &ids {
             if !self.under_way.insert(id.clone()) {
                 self.faults.push(format!("two calls of {id} at once"));
@@ -249,6 +278,14 @@ async fn run(
                 .delete_messages_to(id(name), 1)
                 .map(drop)
                 .boxed_local(),
+            Ask::Command(turn) => {
+                let rules = match turn {
+                    Turn::After => CommandRules::after(id(name)),
+                    Turn::InOrder => CommandRules::in_order(id(name)),
+                    Turn::Alone => CommandRules::alone(),
+                };
+                handle.ask(Probe(rules)).map(drop).boxed_local()
+            }
             Ask::Abandon => {
                 drop(send_write(name, number));
                 continue;

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use actix_persistence_journal_actor::JournalProxy;
 use actix_persistence_storage_api::{
-    Journal, JournalCapabilities, Operation, PageLimit, ReplayRange, StorageError,
-    StorageErrorKind, TakeOverRequest, WriteOutcome, WriterId,
+    AnyCommand, CommandRules, Journal, JournalCapabilities, Operation, PageLimit, ReplayRange,
+    StorageError, StorageErrorKind, TakeOverRequest, WriteOutcome, WriterId,
 };
 
 use crate::fixture::{Fixture, atomic_write, id, not_stored, on_paused_clock, settings};
-use crate::scripted_journal::{Call, ScriptedJournal};
+use crate::scripted_journal::{Call, Probe, ScriptedJournal};
 
 #[test]
 fn a_call_with_several_ids_gives_its_outcomes_in_order() {
@@ -61,6 +61,7 @@ fn every_method_reaches_the_journal() {
             assert_eq!(called.call, Call::ReadHighest(id("a")));
             let operation = Operation::ReadHighestSequenceNr;
             called.fails(StorageError::new(StorageErrorKind::Corrupt, operation));
+            fixture.calls.next().await.works();
         };
         let ask = async {
             proxy.initialize().await.unwrap();
@@ -78,6 +79,9 @@ fn every_method_reaches_the_journal() {
             proxy.delete_messages_to(&a, 1.into()).await.unwrap();
             let error = proxy.read_highest_sequence_nr(&a).await.unwrap_err();
             assert_eq!(error.kind(), StorageErrorKind::Corrupt);
+            let probe = AnyCommand::new(Probe(CommandRules::beside()));
+            let answer = proxy.run_command(&probe).await.unwrap().unwrap();
+            assert_eq!(answer.take::<Probe>(), Some(7));
         };
         tokio::join!(serve, ask);
     });

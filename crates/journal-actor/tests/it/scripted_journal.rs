@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, JournalCapabilities, PersistenceId, ReplayPage, SequenceNr, StorageError,
-    StorageErrorKind, StreamHead, TakeOverRequest, TakenOver, WriteOutcome,
+    AtomicWrite, CommandAnswer, CommandRules, CommandTurn, JournalCapabilities, JournalCommand,
+    PersistenceId, ReplayPage, SequenceNr, StorageError, StorageErrorKind, StreamHead,
+    TakeOverRequest, TakenOver, WriteOutcome,
 };
 use actix_persistence_testkit::{
-    Held, HeldCall, Intercepted, JournalAnswer, JournalCall, Journals, Rule, Verdict,
+    GivenOnce, Held, HeldCall, Intercepted, JournalAnswer, JournalCall, Journals, Rule, Verdict,
 };
 use tokio::time::timeout;
 
@@ -37,6 +38,18 @@ pub(crate) enum Call {
     Replay(PersistenceId),
     ReadHighest(PersistenceId),
     Delete(PersistenceId, SequenceNr),
+    Command(CommandTurn),
+}
+
+/// A command that the journal knows; the answer is 7.
+pub(crate) struct Probe(pub(crate) CommandRules);
+
+impl JournalCommand for Probe {
+    type Answer = u64;
+
+    fn rules(&self) -> CommandRules {
+        self.0.clone()
+    }
 }
 
 /// The answer to a call that the usual one does not fit.
@@ -83,6 +96,11 @@ fn usual(call: &JournalCall) -> Verdict<JournalAnswer> {
             JournalAnswer::Page(ReplayPage::new(Vec::new(), false, 0))
         }
         JournalCall::ReadHighestSequenceNr { .. } => JournalAnswer::HighestSequenceNr(7),
+        JournalCall::RunCommand { command } => {
+            let probe = command.get::<Probe>();
+            let answer = probe.map(|probe| CommandAnswer::to(probe, 7));
+            JournalAnswer::Command(GivenOnce::new(answer))
+        }
         _ => JournalAnswer::Done,
     })
 }
@@ -133,6 +151,7 @@ impl Called {
                 persistence_id,
                 deletion,
             } => Call::Delete(persistence_id, deletion.to),
+            JournalCall::RunCommand { command } => Call::Command(command.rules().turn.clone()),
             other => panic!("no test leads to {other:?}"),
         };
         Self { call, held }
@@ -152,6 +171,12 @@ impl Called {
 
     pub(crate) fn panics(self) {
         self.gives(Answer::Panics);
+    }
+
+    /// Answers a command by this, which may be the answer to another one.
+    pub(crate) fn answers(self, answer: CommandAnswer) {
+        let answer = JournalAnswer::Command(GivenOnce::new(Some(answer)));
+        self.held.decide(Verdict::Answer(answer));
     }
 
     /// Never gives anything.

@@ -6,11 +6,7 @@ use crate::driver::{Driver, Ended, Stage};
 use crate::stopping::drain_signal::{Left, Urgency};
 use crate::{PersistentActor, UnfinishedWork};
 
-impl<A, F> Driver<A, F>
-where
-    A: PersistentActor,
-    F: FnMut() -> A + Unpin + 'static,
-{
+impl<A: PersistentActor> Driver<A> {
     /// Closes the address, and lets the actor stop when it has done everything that has arrived.
     pub(super) fn drain(&mut self, urgency: Urgency) {
         self.mailbox.seal();

@@ -540,11 +540,24 @@ impl<A: PersistentActor> Incarnation<A> {
         carried: Carried,
         code: impl FnOnce(&mut A, &mut PersistentContext<A>) -> R,
     ) -> Result<R, Failure> {
+        let mut code = Some(code);
+        let mut result = None;
+        self.turn_of_any(carried, &mut |actor, ctx| {
+            result = code.take().map(|code| code(actor, ctx));
+        })?;
+        Ok(result.expect("a turn that did not panic has a result"))
+    }
+
+    /// Runs a turn of any type: all that is around it is compiled once for a type of actors.
+    fn turn_of_any(
+        &mut self,
+        carried: Carried,
+        code: &mut dyn FnMut(&mut A, &mut PersistentContext<A>),
+    ) -> Result<(), Failure> {
         let _scope = carried.enter();
         let result = caught(|| {
-            let result = code(&mut self.actor, &mut self.ctx);
+            code(&mut self.actor, &mut self.ctx);
             self.ctx.tag_events(&self.actor);
-            result
         });
         self.ctx.cause = None;
         result.map_err(|panic| self.panicked(panic))

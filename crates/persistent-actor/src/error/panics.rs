@@ -7,6 +7,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 ///
 /// Data that the code worked on may be half changed and has to be dropped.
 pub(crate) fn caught<R>(code: impl FnOnce() -> R) -> Result<R, String> {
+    let mut code = Some(code);
+    let mut result = None;
+    caught_of_any(&mut || result = code.take().map(|code| code()))?;
+    Ok(result.expect("code that did not panic has a result"))
+}
+
+/// Runs user code of any type: what catches panics is compiled once.
+fn caught_of_any(code: &mut dyn FnMut()) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(code)).map_err(message)
 }
 

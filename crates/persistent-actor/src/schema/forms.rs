@@ -1,12 +1,12 @@
 //! Every stored form that a type reads, found by name and version.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use super::invalid_upcasters::Problem;
 use super::upcasters::{ChainVersion, Declared, Upcasters, Writing};
 use super::{InvalidUpcasters, Read, Versions};
+use crate::by_name::ByName;
 use crate::serializer::{parse_manifest, shown};
 use crate::{DecodeError, Stored};
 
@@ -32,13 +32,13 @@ struct Entry<T> {
 }
 
 /// The forms of each name, in ascending order and without an overlap.
-type ByName<T> = BTreeMap<&'static str, Vec<Entry<T>>>;
+type FormsByName<T> = ByName<Vec<Entry<T>>>;
 
 /// The stored forms of a type, those of its own names and of others.
 pub(super) struct Forms<T> {
     own: OwnNames,
     version: u32,
-    forms: ByName<T>,
+    forms: FormsByName<T>,
 }
 
 /// The knowledge that a type has of a manifest, the least first.
@@ -101,15 +101,17 @@ impl<T> Forms<T> {
             read_as,
             form: Form::Own,
         };
-        let today = own.iter().map(|name| (name, vec![today(name)]));
         let mut declaring = Declaring {
             own,
             version,
             since: since.unwrap_or(1),
-            forms: today.collect(),
+            forms: ByName::EMPTY,
             renamed: Vec::new(),
             is_written: writing.is_none(),
         };
+        for name in own.iter() {
+            declaring.forms.get_or_default(name).push(today(name));
+        }
         for one in declared {
             declaring.add(one, writing.as_ref()).map_err(invalid)?;
         }
@@ -129,7 +131,7 @@ impl<T> Forms<T> {
     pub(super) fn knows(&self, manifest: &str) -> Knows {
         match parse_manifest(manifest) {
             Some((name, _)) if self.own.find(name).is_some() => Knows::Version,
-            Some((name, _)) if self.forms.contains_key(name) => match self.find(manifest) {
+            Some((name, _)) if self.forms.get(name).is_some() => match self.find(manifest) {
                 Ok(_) => Knows::Version,
                 Err(_) => Knows::Name,
             },
@@ -177,7 +179,7 @@ impl<T> fmt::Display for Forms<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("this program reads ")?;
         let mut separator = "";
-        for (name, forms) in &self.forms {
+        for (name, forms) in self.forms.iter() {
             // There is no gap between them.
             let (first, last) = (&forms[0], &forms[forms.len() - 1]);
             let versions = Versions::from(first.versions.first..=last.versions.last);
@@ -196,7 +198,7 @@ struct Declaring<T> {
     own: OwnNames,
     version: u32,
     since: u32,
-    forms: ByName<T>,
+    forms: FormsByName<T>,
     renamed: Vec<(&'static str, Versions)>,
     /// True if what is written can be read again.
     is_written: bool,
@@ -253,13 +255,13 @@ impl<T> Declaring<T> {
     }
 
     /// Resolves the names of before, and fails if a version is missing.
-    fn complete(mut self) -> Result<ByName<T>, Problem> {
+    fn complete(mut self) -> Result<FormsByName<T>, Problem> {
         for name in self.own.iter() {
             self.check_gaps(name, self.since)?;
         }
         for (name, versions) in std::mem::take(&mut self.renamed) {
-            let own = &self.forms[self.own.name];
-            let same = own.iter().filter_map(|entry| {
+            let own = self.forms.get(self.own.name).into_iter().flatten();
+            let same = own.filter_map(|entry| {
                 Some(Entry {
                     versions: entry.versions.and(versions)?,
                     read_as: entry.read_as,
@@ -270,7 +272,7 @@ impl<T> Declaring<T> {
                 self.insert_entry(name, entry)?;
             }
         }
-        for (name, forms) in &self.forms {
+        for (name, forms) in self.forms.iter() {
             self.check_gaps(name, forms[0].versions.first)?;
         }
         Ok(self.forms)
@@ -298,7 +300,7 @@ impl<T> Declaring<T> {
         } else {
             self.check_range(name, versions, 1, u32::MAX)?;
         }
-        let forms = self.forms.entry(name).or_default();
+        let forms = self.forms.get_or_default(name);
         let at = forms.partition_point(|before| before.versions.last < versions.first);
         if let Some(both) = forms.get(at).and_then(|after| after.versions.and(versions)) {
             let version = both.first;
@@ -330,7 +332,7 @@ impl<T> Declaring<T> {
     /// Fails if a version is missing from this one on.
     fn check_gaps(&self, name: &'static str, from: u32) -> Result<(), Problem> {
         let mut next = Some(from);
-        for Entry { versions, .. } in &self.forms[name] {
+        for Entry { versions, .. } in self.forms.get(name).into_iter().flatten() {
             match next {
                 Some(version) if version != versions.first => {
                     return Err(Problem::Missing { name, version });

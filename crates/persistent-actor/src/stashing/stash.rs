@@ -1,13 +1,14 @@
 //! The commands that wait inside an actor; they outlive its incarnations.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use actix::dev::Envelope;
 use actix_persistence_storage_api::PersistenceId;
 
+use crate::by_name::ByName;
 use crate::replying::cause::CauseRef;
 use crate::stashing::envelope::{Keep, keep, refuse};
 use crate::{
@@ -56,7 +57,7 @@ pub(crate) struct Stash<A: PersistentActor> {
     /// The answers to those whose turn will not come, while the actor could not be recovered.
     last_words: OverflowReplies,
     internal: VecDeque<Waiting<A>>,
-    user: BTreeMap<&'static str, VecDeque<Waiting<A>>>,
+    user: ByName<VecDeque<Waiting<A>>>,
     /// The number of commands at the front of the internal stash that were taken back since one was last taken out.
     taken_back: usize,
     /// The number of further messages that do not fit until the stash is searched again for those whose askers have
@@ -83,7 +84,7 @@ impl<A: PersistentActor> Stash<A> {
             recovery_replies: RecoveryReplies::new(),
             last_words: OverflowReplies::new(),
             internal: VecDeque::new(),
-            user: BTreeMap::new(),
+            user: ByName::EMPTY,
             taken_back: 0,
             search_in: 0,
             dropped: 0,
@@ -131,7 +132,7 @@ impl<A: PersistentActor> Stash<A> {
 
     /// Returns the number of commands that wait, put aside or not.
     pub(crate) fn waiting(&self) -> usize {
-        self.internal.len() + self.user.values().map(VecDeque::len).sum::<usize>()
+        self.internal.len() + self.put_aside_in_all()
     }
 
     /// Adds what has arrived; to be asked for room before.
@@ -224,7 +225,7 @@ impl<A: PersistentActor> Stash<A> {
             };
             *stashed = all.into_iter().filter_map(awaited).collect();
         }
-        self.user.retain(|_, stashed| !stashed.is_empty());
+        self.user.retain(|stashed| !stashed.is_empty());
         self.taken_back = 0;
         let share = self.policy.capacity() / SEARCH_SHARE;
         if before - self.waiting() <= share {
@@ -242,7 +243,7 @@ impl<A: PersistentActor> Stash<A> {
             self.make_room();
         }
         if self.has_room_aside() {
-            self.user.entry(name).or_default().push_back(waiting);
+            self.user.get_or_default(name).push_back(waiting);
             return;
         }
         // It has left the mailbox, so it cannot wait there.
@@ -255,8 +256,7 @@ impl<A: PersistentActor> Stash<A> {
     }
 
     fn has_room_aside(&self) -> bool {
-        let aside: usize = self.user.values().map(VecDeque::len).sum();
-        aside < self.policy.capacity()
+        self.put_aside_in_all() < self.policy.capacity()
     }
 
     /// Moves everything put aside under this name before the internal stash, in order, but after what was moved there
@@ -284,6 +284,11 @@ impl<A: PersistentActor> Stash<A> {
         true
     }
 
+    /// Returns how many commands are put aside, under any name.
+    fn put_aside_in_all(&self) -> usize {
+        self.user.iter().map(|(_, stashed)| stashed.len()).sum()
+    }
+
     pub(crate) fn put_aside_len(&self, name: &'static str) -> usize {
         self.user.get(name).map_or(0, VecDeque::len)
     }
@@ -291,7 +296,7 @@ impl<A: PersistentActor> Stash<A> {
     /// Hands the next incarnation everything that the last one had put aside, before what has arrived since.
     pub(crate) fn take_back_everything(&mut self) {
         self.taken_back = 0;
-        while let Some((_, stashed)) = self.user.pop_last() {
+        while let Some(stashed) = self.user.pop_last() {
             for waiting in stashed.into_iter().rev() {
                 self.internal.push_front(waiting);
             }
@@ -345,7 +350,7 @@ mod tests {
         assert_eq!(stash.take_back_all(""), 1_000);
         while stash.take_back_one("other") {}
         assert_eq!(stash.waiting(), 2_000);
-        assert!(stash.user.is_empty());
+        assert_eq!(stash.user.iter().count(), 0);
         while stash.next().is_some() {}
         assert!(stash.internal.capacity() <= ROOM_KEPT);
     }

@@ -1,9 +1,10 @@
 //! The stores of one test, on an actix system with a paused clock.
 
+use std::pin::{Pin, pin};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use actix::{Addr, System};
+use actix::{Addr, System, SystemRunner};
 use actix_persistence_journal_actor::{JournalHandle, JournalSettings};
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::{Environment, PersistentActor, StartError, start};
@@ -16,27 +17,32 @@ use crate::scripted_journal::{Scripted, ScriptedJournal};
 
 /// Runs a test on a clock that stands still unless everybody waits for it: back-off takes no time.
 pub(crate) fn run<F: Future<Output = ()> + 'static>(test: impl FnOnce() -> F + 'static) {
-    let system = System::with_tokio_rt(|| {
+    // Nothing here takes an hour; a test that hangs fails instead.
+    let limit = Duration::from_secs(24 * 3_600);
+    run_on(&on_paused_clock(), limit, pin!(async move { test().await }));
+}
+
+/// Runs a test whose other threads go by the real clock; one that hangs fails after two minutes.
+pub(crate) fn run_in_real_time<F: Future<Output = ()> + 'static>(test: F) {
+    run_on(&System::new(), Duration::from_secs(120), pin!(test));
+}
+
+/// Runs a test that must end within the limit.
+///
+/// The type of the future is erased, so that the runtime is compiled for all tests once.
+fn run_on(system: &SystemRunner, limit: Duration, test: Pin<&mut dyn Future<Output = ()>>) {
+    let result = system.block_on(async move { tokio::time::timeout(limit, test).await });
+    assert!(result.is_ok(), "the test did not end");
+}
+
+fn on_paused_clock() -> SystemRunner {
+    System::with_tokio_rt(|| {
         tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .start_paused(true)
             .build()
             .unwrap()
-    });
-    // Nothing here takes an hour; a test that hangs fails instead.
-    let limit = Duration::from_secs(24 * 3_600);
-    let result = system.block_on(async move { tokio::time::timeout(limit, test()).await });
-    assert!(result.is_ok(), "the test did not end");
-}
-
-/// Runs a test whose other threads go by the real clock; one that hangs fails after two minutes.
-pub(crate) fn run_in_real_time<F: Future<Output = ()> + 'static>(test: F) {
-    run_within(Duration::from_secs(120), test);
-}
-
-fn run_within<F: Future<Output = ()> + 'static>(limit: Duration, test: F) {
-    let result = System::new().block_on(async move { tokio::time::timeout(limit, test).await });
-    assert!(result.is_ok(), "the test did not end");
+    })
 }
 
 /// Runs a test in real time beside stores that have one thread, on the given runtime; calls that wait for the receiver
@@ -51,10 +57,11 @@ pub(crate) fn run_with_one_store_thread<F: Future<Output = ()> + 'static>(
         .unwrap();
     let (unblock, until) = mpsc::channel();
     let handle = runtime.handle().clone();
-    run_within(Duration::from_secs(20), async move {
+    let test = async move {
         test(handle, until).await;
         drop(unblock);
-    });
+    };
+    run_on(&System::new(), Duration::from_secs(20), pin!(test));
     runtime.shutdown_background();
 }
 

@@ -1,6 +1,7 @@
 //! A state store that counts how it is read and fails when it is told to, and queries over it.
 
 use std::collections::VecDeque;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -146,6 +147,8 @@ impl Fixture {
     /// Runs a test as [`run`](Self::run) does, which fails if it takes longer than this.
     pub(crate) fn run_within<T>(&self, limit: Duration, test: impl Future<Output = T>) -> T {
         let runtime = Builder::new_current_thread().build().unwrap();
+        // The type is erased, so that the runtime is compiled for all tests once.
+        let test: Pin<&mut dyn Future<Output = T>> = pin!(test);
         let in_time = {
             let _context = self.runtime.enter();
             timeout(limit, test)

@@ -1,6 +1,7 @@
 //! A state actor on the test's own thread, and requests for it.
 
 use std::future::Future;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use actix_persistence_storage_api::{
 };
 use actix_persistence_store_actor::{Reply, StoreThread};
 use actix_persistence_testkit::{Intercepted, StateStores};
-use actix_rt::System;
+use actix_rt::{System, SystemRunner};
 use futures_util::FutureExt;
 use tokio::runtime::{Builder, Handle};
 
@@ -28,12 +29,18 @@ pub(crate) type Read = Reply<Result<CurrentState, StorageError>>;
 
 /// Runs a test whose clock moves only when nothing else does.
 pub(crate) fn on_paused_clock<T>(test: impl Future<Output = T>) -> T {
+    // The type is erased, so that the runtime is compiled for all tests once.
+    let test: Pin<&mut dyn Future<Output = T>> = pin!(test);
+    paused().block_on(test)
+}
+
+fn paused() -> SystemRunner {
     let runtime = Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
         .build()
         .unwrap();
-    System::with_tokio_rt(|| runtime).block_on(test)
+    System::with_tokio_rt(|| runtime)
 }
 
 pub(crate) fn settings() -> StateSettings {

@@ -162,7 +162,7 @@ async fn a_refusal_names_the_breaker_and_the_time_left() {
     );
     fail(&breaker, 10);
     let refusal = Refusal::from(breaker.check().unwrap_err());
-    let error = refusal.error(Operation::WriteMessages, &PersistenceId::of("T", "1"));
+    let error = refusal.error(Operation::WriteMessages, Some(&PersistenceId::of("T", "1")));
     assert!(error.is_not_stored());
     assert_eq!(
         error.to_string(),

@@ -5,16 +5,27 @@ use std::sync::Arc;
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_sqlite::{SqliteOptions, SqliteStateStore};
 use actix_persistence_storage_api::{
-    ChangeEvent, EventDeletion, FindStates, Journal, JournalCapabilities, PageLimit, Payload,
-    PersistenceIdsQuery, PurgeProgress, ReplayRange, SequenceNr, SessionWork, SnapshotCriteria,
-    SnapshotMetadata, SnapshotStore, StateChangesQuery, StateDelete, StateStore, StorageErrorKind,
-    TakeOverRequest, Timestamp, WriterId,
+    AnyCommand, ChangeEvent, CommandRules, EventDeletion, FindStates, Journal, JournalCapabilities,
+    JournalCommand, PageLimit, Payload, PersistenceIdsQuery, PurgeProgress, ReplayRange,
+    SequenceNr, SessionWork, SnapshotCriteria, SnapshotMetadata, SnapshotStore, StateChangesQuery,
+    StateDelete, StateStore, StorageErrorKind, TakeOverRequest, Timestamp, WriterId,
 };
 use actix_persistence_testkit::{
     Intercepted, JournalCall, Rules, SnapshotCall, StateCall, StateStores, Verdict,
 };
 
 use crate::{id, update, write};
+
+/// A command that no journal knows.
+struct Nameless;
+
+impl JournalCommand for Nameless {
+    type Answer = ();
+
+    fn rules(&self) -> CommandRules {
+        CommandRules::beside()
+    }
+}
 
 #[tokio::test]
 async fn every_method_of_a_journal_reaches_it() {
@@ -36,6 +47,8 @@ async fn every_method_of_a_journal_reaches_it() {
     let deletion = EventDeletion::up_to(SequenceNr::MAX);
     journal.delete_messages_to(&a, deletion).await.unwrap();
     assert!(matches!(journal.purge(&a).await, Ok(PurgeProgress::Done)));
+    let command = AnyCommand::new(Nameless);
+    assert!(journal.run_command(&command).await.unwrap().is_none());
     journal.ping().await.unwrap();
     journal.close().await;
     let persistence_id = a;
@@ -59,6 +72,7 @@ async fn every_method_of_a_journal_reaches_it() {
             deletion,
         },
         JournalCall::Purge { persistence_id },
+        JournalCall::RunCommand { command },
         JournalCall::Ping,
     ];
     assert_eq!(seen.calls(), expected);

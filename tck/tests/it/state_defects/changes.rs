@@ -216,7 +216,9 @@ impl Numbers {
 
 #[async_trait]
 impl StateDefect for NumbersBeforeItStores {
-    const QUERIES: bool = true;
+    fn has_queries(&self) -> bool {
+        true
+    }
 
     async fn upsert(
         &self,
@@ -270,7 +272,9 @@ pub(crate) struct GivesOldRevisionsAgain {
 
 #[async_trait]
 impl StateDefect for GivesOldRevisionsAgain {
-    const QUERIES: bool = true;
+    fn has_queries(&self) -> bool {
+        true
+    }
 
     async fn changes(
         &self,
@@ -304,7 +308,9 @@ pub(crate) struct GivesChangesDeletedForGood {
 
 #[async_trait]
 impl StateDefect for GivesChangesDeletedForGood {
-    const QUERIES: bool = true;
+    fn has_queries(&self) -> bool {
+        true
+    }
 
     async fn hard_delete(
         &self,
@@ -348,7 +354,9 @@ impl Clone for ForgetsOffsets {
 
 #[async_trait]
 impl StateDefect for ForgetsOffsets {
-    const QUERIES: bool = true;
+    fn has_queries(&self) -> bool {
+        true
+    }
 
     async fn changes(
         &self,
@@ -384,7 +392,9 @@ impl Default for LosesAPermitPerDroppedQuery {
 
 #[async_trait]
 impl StateDefect for LosesAPermitPerDroppedQuery {
-    const QUERIES: bool = true;
+    fn has_queries(&self) -> bool {
+        true
+    }
 
     async fn changes(
         &self,

@@ -133,7 +133,9 @@ pub(crate) struct GivesEveryIdEverNamed {
 
 #[async_trait]
 impl StateDefect for GivesEveryIdEverNamed {
-    const QUERIES: bool = true;
+    fn has_queries(&self) -> bool {
+        true
+    }
 
     async fn get(
         &self,
@@ -170,7 +172,9 @@ pub(crate) struct GivesIdsDeletedForGood {
 
 #[async_trait]
 impl StateDefect for GivesIdsDeletedForGood {
-    const QUERIES: bool = true;
+    fn has_queries(&self) -> bool {
+        true
+    }
 
     async fn hard_delete(
         &self,

@@ -1,5 +1,6 @@
 //! An actor on actix's own context that does what it is told and writes down what happens.
 
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -188,5 +189,6 @@ pub(crate) async fn caught_up(probe: &Addr<Probe>) -> Result<(), MailboxError> {
 
 /// Runs a test that waits for other threads, so that its clock must not be stopped.
 pub(crate) fn run_with_threads<F: Future<Output = ()>>(test: impl FnOnce() -> F) {
-    System::new().block_on(async { test().await });
+    let test: Pin<&mut dyn Future<Output = ()>> = pin!(async { test().await });
+    System::new().block_on(test);
 }
