@@ -21,7 +21,7 @@ fn steps(number: usize) -> StateExtensions {
     with_steps(steps.into_iter().take(number).map(SchemaStep::new))
 }
 
-/// What is noted of a step that was begun and not ended.
+/// Returns the statement that notes a step as begun and not ended.
 fn begun(step: usize) -> String {
     format!(
         "INSERT INTO actix_persistence_schema (table_name, other_tables, component, version) \

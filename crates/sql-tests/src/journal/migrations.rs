@@ -151,7 +151,7 @@ pub async fn processes_that_upgrade_at_once_run_each_step_once(place: &dyn Upgra
     assert_version(place, 4).await;
 }
 
-/// As when a process is killed in between.
+/// A process may be killed in between.
 pub async fn an_index_that_was_made_and_not_noted_is_not_made_again(place: &dyn Upgrades) {
     place.upgrade(2).await.unwrap();
     let back_to = |version| {

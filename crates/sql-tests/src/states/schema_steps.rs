@@ -153,7 +153,7 @@ pub async fn a_table_of_the_steps_that_is_lost_is_named(tables: &dyn Tables) {
     );
 }
 
-/// What is wrong whatever is in the database.
+/// They are wrong whatever is in the database.
 pub async fn mistakes_in_schema_steps_are_found_before_anything_is_opened(tables: &dyn Tables) {
     let named = |name: &str, steps: Vec<SchemaStep>| {
         let mut extensions = StateExtensions::default();

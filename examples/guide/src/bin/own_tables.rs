@@ -116,14 +116,16 @@ impl Handler<Place> for OrderActor {
 
 // ANCHOR: query
 /// Returns the number of orders of a customer, and what they cost.
-async fn bill(persistence: &Persistence, customer: &'static str) -> anyhow::Result<(i64, i64)> {
+async fn bill(persistence: &Persistence, customer: &'static str) -> anyhow::Result<(usize, i64)> {
     let work = SessionWork::new(move |session| {
         Box::pin(async move {
-            let sql = "SELECT COUNT(*) AS orders, CAST(COALESCE(SUM(cents), 0) AS BIGINT) AS cents \
-                FROM customer_order WHERE customer = $1";
-            let row = session.select_one(sql, [customer.into()]).await?;
-            let row = row.ok_or("a sum has a row")?;
-            Ok((row.get("orders")?, row.get("cents")?))
+            let sql = "SELECT cents FROM customer_order WHERE customer = $1";
+            let orders = session.select(sql, [customer.into()]).await?;
+            let mut cents = 0;
+            for order in &orders {
+                cents += order.get::<i64>("cents")?;
+            }
+            Ok((orders.len(), cents))
         })
     });
     Ok(persistence.transact(None, work).await?)
