@@ -7,4 +7,5 @@ pub use actix_persistence_persistent_actor::{
 };
 pub use actix_persistence_storage_api::{InvalidPersistenceId, StorageError, StorageErrorKind};
 
+pub use crate::commands::CommandError;
 pub use crate::replay::ReplayError;

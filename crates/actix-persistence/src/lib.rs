@@ -2,6 +2,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod builder;
+mod commands;
 mod find_states;
 mod notifications;
 mod persistence;

@@ -9,7 +9,7 @@ mod transactions;
 
 use std::fmt;
 
-use actix_persistence_storage_api::Durability;
+use actix_persistence_storage_api::{AnyCommand, CommandAnswer, Durability, StorageError};
 use sqlx::Database;
 
 pub use errors::ErrorDialect;
@@ -70,6 +70,17 @@ pub trait Dialect:
     /// # Errors
     /// If a setting cannot be used.
     fn connector(options: &Self::Options) -> Result<Self::Connector, InvalidOption>;
+
+    /// Carries a command of the plugin's own out; `None` if it has no such command.
+    ///
+    /// # Errors
+    /// As [`Journal::run_command`](actix_persistence_storage_api::Journal::run_command).
+    fn run_command(
+        _connector: &Self::Connector,
+        _command: &AnyCommand,
+    ) -> impl Future<Output = Result<Option<CommandAnswer>, StorageError>> + Send {
+        async { Ok(None) }
+    }
 
     /// Returns names without tables: how they are quoted, what else stands for keys in the steps.
     ///

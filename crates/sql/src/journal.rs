@@ -8,10 +8,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Effect, EventDeletion, EventRecord, Journal, JournalCapabilities, Operation,
-    PageLimit, PersistenceId, PurgeProgress, ReplayPage, ReplayRange, Roles, SequenceNr,
-    StorageError, StorageErrorKind, StreamHead, TakeOverRequest, TakenOver, WriteOutcome, WriterId,
-    WriterPosition,
+    AnyCommand, AtomicWrite, CommandAnswer, Effect, EventDeletion, EventRecord, Journal,
+    JournalCapabilities, Operation, PageLimit, PersistenceId, PurgeProgress, ReplayPage,
+    ReplayRange, Roles, SequenceNr, StorageError, StorageErrorKind, StreamHead, TakeOverRequest,
+    TakenOver, WriteOutcome, WriterId, WriterPosition,
 };
 use async_trait::async_trait;
 
@@ -373,6 +373,13 @@ impl<D: Dialect> Journal for SqlJournal<D> {
             }
             progress => progress.map_err(|error| error.with_persistence_id(persistence_id.clone())),
         }
+    }
+
+    async fn run_command(
+        &self,
+        command: &AnyCommand,
+    ) -> Result<Option<CommandAnswer>, StorageError> {
+        D::run_command(self.connections.connector(), command).await
     }
 
     async fn close(&self) {

@@ -1,5 +1,6 @@
 //! Opens a database file, and decides when a connection to it is of no more use.
 
+mod copying;
 mod file;
 mod frames;
 mod log;

@@ -3,10 +3,10 @@
 use actix_persistence_sql::{
     Dialect, Driver, InvalidOption, ResultOf, SqlNames, TransactionDialect,
 };
-use actix_persistence_storage_api::Durability;
+use actix_persistence_storage_api::{AnyCommand, CommandAnswer, Durability, StorageError};
 
 use crate::connection::SqliteConnector;
-use crate::{SqliteOptions, Synchronous, queries};
+use crate::{Backup, SqliteOptions, Synchronous, queries};
 
 /// The dialect of SQLite.
 #[derive(Debug)]
@@ -31,6 +31,19 @@ impl Dialect for Sqlite {
 
     fn connector(options: &SqliteOptions) -> Result<SqliteConnector, InvalidOption> {
         SqliteConnector::new(options)
+    }
+
+    async fn run_command(
+        connector: &SqliteConnector,
+        command: &AnyCommand,
+    ) -> Result<Option<CommandAnswer>, StorageError> {
+        let Some(backup) = command.get::<Backup>() else {
+            return Ok(None);
+        };
+        Ok(Some(CommandAnswer::to(
+            backup,
+            backup.run(connector).await?,
+        )))
     }
 
     fn names(_: &SqliteOptions) -> Result<SqlNames, InvalidOption> {

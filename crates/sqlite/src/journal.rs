@@ -1,6 +1,7 @@
 //! The part of the journal that is special to SQLite, within transactions of the code that all databases share.
 
 mod append;
+mod backup;
 mod newest;
 mod replay;
 mod take_over;
@@ -9,6 +10,8 @@ use actix_persistence_sql::{ConnectionOf, Group, JournalDialect, Opening, SqlErr
 use actix_persistence_storage_api::{
     PageLimit, PersistenceId, ReplayPage, ReplayRange, TakeOverRequest, TakenOver,
 };
+
+pub use backup::{Backup, BackupReport};
 
 use crate::Sqlite;
 use crate::queries::JournalQueries;

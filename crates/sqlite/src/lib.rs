@@ -16,6 +16,7 @@ use actix_persistence_sql::{SqlJournal, SqlPlugin, SqlSnapshotStore, SqlStateSto
 pub use actix_persistence_sql::{InvalidOption, StoreOptions};
 pub use connection::SqliteConnector;
 pub use dialect::Sqlite;
+pub use journal::{Backup, BackupReport};
 pub use options::{SqliteOptions, Synchronous};
 
 /// A journal in one SQLite file.

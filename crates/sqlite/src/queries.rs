@@ -68,6 +68,10 @@ pub(crate) const CHECK_PAGES: &str = "PRAGMA integrity_check(1)";
 pub(crate) const LOOK_AT_LOG: &str = "PRAGMA wal_checkpoint(NOOP)";
 pub(crate) const COPY_LOG: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 pub(crate) const TRUNCATE_LOG: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
+/// Lets a connection write that was opened to read.
+pub(crate) const ALLOW_WRITING: &str = "PRAGMA query_only = OFF";
+/// Copies the database as of one moment to a file that is empty.
+pub(crate) const COPY_INTO: &str = "VACUUM INTO ?1";
 pub(crate) const CELL_SIZE_CHECK: &str = "PRAGMA cell_size_check";
 
 /// The table of versions, which counts transactions besides.

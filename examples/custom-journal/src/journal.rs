@@ -4,13 +4,12 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use actix_persistence_storage_api::{
-    AtomicWrite, EventDeletion, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
-    PurgeProgress, ReplayPage, ReplayRange, StorageError, StreamHead, TakeOverRequest, TakenOver,
-    WriteOutcome,
+    AnyCommand, AtomicWrite, CommandAnswer, EventDeletion, Journal, JournalCapabilities, Operation,
+    PageLimit, PersistenceId, PurgeProgress, ReplayPage, ReplayRange, StorageError, StreamHead,
+    TakeOverRequest, TakenOver, WriteOutcome,
 };
 use async_trait::async_trait;
 
-use crate::FileOptions;
 use crate::blocking::blocking;
 use crate::directory::Directory;
 use crate::failure::Failure;
@@ -19,6 +18,7 @@ use crate::index::Stream;
 use crate::log::Log;
 use crate::record::Record;
 use crate::write_batch::decide;
+use crate::{FileOptions, LogSize};
 
 // ANCHOR: file_journal
 /// A journal in an append-only file.
@@ -208,6 +208,20 @@ impl Journal for FileJournal {
         .map_err(|error| error.with_persistence_id(persistence_id.clone()))
     }
     // ANCHOR_END: purge
+
+    // ANCHOR: run_command
+    async fn run_command(
+        &self,
+        command: &AnyCommand,
+    ) -> Result<Option<CommandAnswer>, StorageError> {
+        let Some(log_size) = command.get::<LogSize>() else {
+            return Ok(None);
+        };
+        let operation = Operation::of_command(&command.rules().turn);
+        let bytes = self.on_log(operation, |log| Ok(log.bytes())).await?;
+        Ok(Some(CommandAnswer::to(log_size, bytes)))
+    }
+    // ANCHOR_END: run_command
 
     // ANCHOR: capabilities
     fn capabilities(&self) -> JournalCapabilities {

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod commands;
 mod journal;
 mod snapshot_store;
 mod state_store;
@@ -25,6 +26,7 @@ mod blocking;
 mod durable_fs;
 mod failure;
 
+pub use commands::LogSize;
 pub use file_options::{FileOptions, SyncMode};
 pub use journal::FileJournal;
 pub use plugin::FilePlugin;

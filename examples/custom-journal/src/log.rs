@@ -62,6 +62,11 @@ impl Log {
         Ok(log)
     }
 
+    /// Returns the length of the log, without what an append that failed may have left after its end.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.end
+    }
+
     /// Returns the index of the ids.
     pub(crate) fn index(&self) -> &Index {
         &self.index

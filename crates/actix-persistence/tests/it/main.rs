@@ -3,6 +3,7 @@
 
 mod change_events;
 mod cleanup;
+mod commands;
 mod configuration_page;
 mod configured;
 mod counter;

@@ -92,7 +92,7 @@ pub(super) fn prepare(location: &Location, auto_initialize: bool) -> Result<(), 
             ),
         ));
     }
-    match create(location) {
+    match create(path) {
         Ok(_) => Ok(()),
         // Somebody else initialises the same database.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
@@ -105,7 +105,7 @@ pub(super) fn prepare(location: &Location, auto_initialize: bool) -> Result<(), 
 
 /// Returns what is wrong if a file cannot be made or opened. One error of a disk, and a full one, will pass;
 /// permissions will not.
-fn cannot_be_made(error: ErrorKind) -> (StorageErrorKind, &'static str) {
+pub(super) fn cannot_be_made(error: ErrorKind) -> (StorageErrorKind, &'static str) {
     match error {
         ErrorKind::PermissionDenied
         | ErrorKind::ReadOnlyFilesystem
@@ -211,12 +211,13 @@ fn first_bytes(path: &Path, count: usize) -> io::Result<Vec<u8>> {
     Ok(begin)
 }
 
-fn create(location: &Location) -> io::Result<File> {
+/// Makes a file that is not there yet, readable and writable for its owner alone.
+pub(super) fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(&location.path)
+    options.open(path)
 }
 
 fn refused(

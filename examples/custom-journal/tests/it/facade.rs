@@ -1,8 +1,9 @@
 //! The plugin in an application: registered in one line, chosen by a config.
 
 use actix::prelude::*;
+use actix_persistence::error::CommandError;
 use actix_persistence::{Config, prelude::*};
-use custom_journal::{FileJournal, FilePlugin};
+use custom_journal::{FileJournal, FilePlugin, LogSize};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
@@ -65,9 +66,8 @@ impl Handler<Increase> for Counter {
     }
 }
 
-#[actix::test]
-async fn an_actor_goes_on_after_a_restart_from_its_snapshot() {
-    let place = TempDir::new().unwrap();
+/// Opens the stores in a folder.
+async fn open(place: &TempDir) -> Persistence {
     let directory = place.path().to_str().unwrap();
     let config = ["journal", "snapshot-store"]
         .iter()
@@ -77,17 +77,38 @@ async fn an_actor_goes_on_after_a_restart_from_its_snapshot() {
                 .with(&format!("persistence.{store}.files.kind"), "file")
                 .with(&format!("persistence.{store}.files.directory"), directory)
         });
+    let builder = Persistence::builder().plugin(FilePlugin::new());
+    builder.config(config).open().await.unwrap()
+}
+
+#[actix::test]
+async fn an_actor_goes_on_after_a_restart_from_its_snapshot() {
+    let place = TempDir::new().unwrap();
     for (turn, restored) in [(1, false), (2, true), (3, true)] {
-        let persistence = Persistence::builder()
-            .plugin(FilePlugin::new())
-            .config(config.clone())
-            .open()
-            .await
-            .unwrap();
+        let persistence = open(&place).await;
         assert!(persistence.journal::<FileJournal>("files").is_some());
         let counter = persistence.start(Counter::default).unwrap();
         let answer = counter.send(Increase).await.unwrap().unwrap();
         assert_eq!(answer, (turn, restored));
         persistence.drained().await;
     }
+}
+
+// ANCHOR: ask_journal
+async fn log_bytes(persistence: &Persistence) -> Result<u64, CommandError> {
+    persistence.ask_journal(None, LogSize).await
+}
+// ANCHOR_END: ask_journal
+
+#[actix::test]
+async fn the_length_of_the_log_is_asked_through_its_actor() {
+    let place = TempDir::new().unwrap();
+    let persistence = open(&place).await;
+    let before = log_bytes(&persistence).await.unwrap();
+    let counter = persistence.start(Counter::default).unwrap();
+    counter.send(Increase).await.unwrap().unwrap();
+    let after = log_bytes(&persistence).await.unwrap();
+    assert!(after > before, "{before} {after}");
+    let file = std::fs::metadata(place.path().join("journal.log"));
+    assert_eq!(file.unwrap().len(), after);
 }

@@ -28,6 +28,21 @@ fn the_table_of_the_shop_is_made_once_and_keeps_step() {
     }
 }
 
+/// docs/guide/backups.md
+#[test]
+fn the_copy_of_the_ledger_holds_what_was_booked_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_backups");
+    let expected = [
+        "booked, now 500",
+        "copied: true",
+        "booked, now 700",
+        "in the copy 500",
+    ];
+    let arguments = ["ledger.db", "copy.db"];
+    assert_eq!(lines(program, folder.path(), &arguments), expected);
+}
+
 /// docs/guide/persisting.md
 #[test]
 fn the_log_is_written_in_the_order_the_page_says() {

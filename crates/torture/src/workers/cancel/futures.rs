@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
-use actix_persistence::storage_api::{PersistenceIdsQuery, SessionWork};
+use actix_persistence::storage_api::{
+    CommandRules, JournalCommand, PersistenceIdsQuery, SessionWork,
+};
 use actix_persistence::{
     SnapshotCriteria, Timestamp,
     cleanup::{Numbers, Task},
@@ -148,6 +150,20 @@ pub(crate) const FUTURES: &[PublicFuture] = &[
         begin: |desk, polls| Box::pin(inside(desk, polls, Statement::SelectOne)),
         ..STATEMENT
     },
+    future!(PLAIN, "ask_journal", |desk| {
+        let id = stream_id(desk.number);
+        // Whatever becomes of it, writes go on after it.
+        let turns = [
+            CommandRules::beside(),
+            CommandRules::after(id.clone()),
+            CommandRules::in_order(id),
+            CommandRules::alone(),
+        ];
+        let turn = desk.process.scribe.uid().0 as usize % turns.len();
+        desk.persistence
+            .ask_journal(None, Unheard(turns[turn].clone()))
+            .await
+    }),
     future!(PLAIN, "find_states", |desk| {
         let query = FindStates::new("Kept", "revision > $1", [0_i64.into()], 10);
         desk.persistence.find_states::<KeptState>(None, query).await
@@ -330,6 +346,17 @@ pub(crate) const FUTURES: &[PublicFuture] = &[
             .await
     }),
 ];
+
+/// A command that the journal is asked for, and refuses.
+struct Unheard(CommandRules);
+
+impl JournalCommand for Unheard {
+    type Answer = ();
+
+    fn rules(&self) -> CommandRules {
+        self.0.clone()
+    }
+}
 
 fn other(id: &PersistenceId) -> Junk {
     Junk(id.clone())
