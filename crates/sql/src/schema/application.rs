@@ -1,7 +1,6 @@
 //! The steps of an application, which make its own tables.
 
 use actix_persistence_storage_api::{SchemaChange, SchemaStep, SchemaSteps, StorageErrorKind};
-use sqlx::SqlStr;
 
 use super::migration::Step;
 use super::{Owner, StoreSchema};
@@ -54,10 +53,11 @@ impl<D: Dialect> StoreSchema<D> {
                 .map_err(|message| mistake(format!("have a step {} that {message}", position + 1)))
         });
         let filled = filled.collect::<Result<Vec<_>, _>>()?;
+        let (filled, sums) = filled.into_iter().unzip();
         let application = Application {
             name: name.to_owned(),
             component: format!("application: {name}"),
-            sums: filled.iter().map(|step| sum_of(&step.sql)).collect(),
+            sums,
         };
         Ok(Self::of(
             Owner::Application(application),
@@ -140,7 +140,8 @@ impl Application {
         version: usize,
     ) -> Result<(), SqlError> {
         let sql = schema.steps[version - 1].sql.clone();
-        let was_begun = D::DEFINITIONS_COMMIT && self.was_begun(schema, connection).await?;
+        let was_begun =
+            D::DEFINITIONS_COMMIT && self.was_begun(schema, connection, version).await?;
         if D::DEFINITIONS_COMMIT && !was_begun {
             self.note(schema, connection, version, BEGUN).await?;
         }
@@ -148,7 +149,7 @@ impl Application {
             .await
             .map_err(SqlError::from)
         else {
-            return self.note(schema, connection, version, version as i64).await;
+            return self.note_run(schema, connection, version).await;
         };
         if was_begun && error.reported().is_some_and(D::is_made_already) {
             tracing::info!(
@@ -156,11 +157,11 @@ impl Application {
                 version,
                 "a step had run when it was interrupted"
             );
-            return self.note(schema, connection, version, version as i64).await;
+            return self.note_run(schema, connection, version).await;
         }
         if D::DEFINITIONS_COMMIT && !was_begun && error.reported().is_some() {
-            // It has not run, and what is there already is not its work.
-            self.forget(schema, connection, version).await?;
+            // It has not run, and what is there already is not its work. If the session has ended, it may have run.
+            let _ = self.forget(schema, connection, version).await;
         }
         Err(self.failed::<D>(version, error))
     }
@@ -204,13 +205,15 @@ impl Application {
         format!("('{key}', '{sum}', '{}', {version})", self.component)
     }
 
+    /// Returns whether this step was begun, with the text that it has now: only a step that has not run can be.
     async fn was_begun<D: Dialect>(
         &self,
         schema: &StoreSchema<D>,
         connection: &mut ConnectionOf<D>,
+        version: usize,
     ) -> Result<bool, SqlError> {
-        let notes = self.notes(schema, connection).await?;
-        Ok(notes.iter().any(|(version, _)| *version == BEGUN))
+        let begun = (BEGUN, self.sums[version - 1].clone());
+        Ok(self.notes(schema, connection).await?.contains(&begun))
     }
 
     /// Returns versions and sums, in order.
@@ -271,8 +274,9 @@ fn check_name(name: &str) -> Result<(), String> {
     ))
 }
 
-/// Returns the statement of a step; the message of a mistake continues "a step that ..".
-fn filled<D: Dialect>(names: &SqlNames, step: &SchemaStep) -> Result<Step, String> {
+/// Returns the statement of a step, and the sum over what the application has written of it; the message of a mistake
+/// continues "a step that ..".
+fn filled<D: Dialect>(names: &SqlNames, step: &SchemaStep) -> Result<(Step, String), String> {
     match step.change(D::NAME) {
         SchemaChange::Index {
             name,
@@ -288,13 +292,14 @@ fn filled<D: Dialect>(names: &SqlNames, step: &SchemaStep) -> Result<Step, Strin
                 return Err(format!("makes the index '{name}' of no column"));
             }
             let names = names.clone().plain("index", &index).table("table", &of);
-            Ok(Step::index::<D>(&names, columns.as_str()))
+            let sum = sum_of(&format!("index {name} {table} {}", columns.as_str()));
+            Ok((Step::index::<D>(&names, columns.as_str()), sum))
         }
         SchemaChange::Sql(sql) => {
-            check_text::<D>(sql.as_str())?;
-            Ok(Step::in_transaction(of_application(
-                sql.as_str().to_owned(),
-            )))
+            let text = sql.as_str();
+            check_text::<D>(text)?;
+            let statement = of_application(text.to_owned());
+            Ok((Step::in_transaction(statement), sum_of(text)))
         }
         _ => Err("is of a kind that this plugin does not know".to_owned()),
     }
@@ -373,9 +378,9 @@ fn is_of_statements(sql: &str) -> bool {
 }
 
 /// Returns the sum over a text, whatever white space stands between its words: line ends differ between systems.
-fn sum_of(sql: &SqlStr) -> String {
+fn sum_of(text: &str) -> String {
     let mut sum = crc32fast::Hasher::new();
-    for word in sql.as_str().split_whitespace() {
+    for word in text.split_whitespace() {
         sum.update(word.as_bytes());
         sum.update(b" ");
     }
@@ -424,11 +429,13 @@ mod tests {
 
     #[test]
     fn white_space_is_not_a_part_of_a_step() {
-        let sum = |text: &str| sum_of(&of_application(text.to_owned()));
         assert_eq!(
-            sum("CREATE TABLE t\r\n (a INT)\n"),
-            sum("CREATE TABLE t (a INT)")
+            sum_of("CREATE TABLE t\r\n (a INT)\n"),
+            sum_of("CREATE TABLE t (a INT)")
         );
-        assert_ne!(sum("CREATE TABLE t (a INT)"), sum("CREATE TABLE ta (INT)"));
+        assert_ne!(
+            sum_of("CREATE TABLE t (a INT)"),
+            sum_of("CREATE TABLE ta (INT)")
+        );
     }
 }

@@ -124,7 +124,8 @@ impl SchemaStep {
     /// Makes a step that makes an index of a table, beside writers: however large the table is, nobody waits for it but who
     /// opens the store. The columns are what stands between the parentheses.
     ///
-    /// An interrupted one goes on: what is left of it is dropped, and the index made again.
+    /// An index of that name that the table has already is taken for it. An interrupted one goes on: what is left of it is
+    /// dropped, and the index made again.
     pub fn index(name: &str, table: &str, columns: impl Into<Sql>) -> Self {
         Self {
             everywhere: SchemaChange::Index {
