@@ -1,8 +1,8 @@
 //! The settings of a store on MySQL or MariaDB.
 
 use actix_persistence_sql::{
-    InvalidOption, SchemaDialect, ServerKind, ServerOptions, Settings, SqlNames, StoreOptions,
-    TableName, refuses_no_json,
+    InvalidOption, NamedPool, Pools, SchemaDialect, ServerKind, ServerOptions, Settings, SqlNames,
+    StoreOptions, TableName, refuses_no_json,
 };
 use actix_persistence_storage_api::SectionReader;
 
@@ -31,6 +31,8 @@ pub struct MysqlOptions {
     /// `payload-column`: how the tables keep events, snapshots and states; fixed when they are made.
     /// Default [`PayloadColumn::Bytes`].
     pub payload_column: PayloadColumn,
+    /// `pool`: the name of a pool of the application, instead of `url` and the like.
+    pool: Option<NamedPool<sqlx::MySql>>,
 }
 
 /// The place that a commit must have reached before it is confirmed.
@@ -104,15 +106,22 @@ impl PayloadColumn {
 impl MysqlOptions {
     /// Returns the defaults, for one database.
     pub fn new(url: impl Into<String>) -> Self {
-        Self::of(ServerOptions::new(url))
+        Self::of(ServerOptions::new(url), None)
     }
 
-    fn of(server: ServerOptions) -> Self {
+    /// Returns the defaults, with how to connect taken from a pool of the application; see [`Pools`].
+    #[cfg(feature = "sqlx-0_9")]
+    pub fn with_pool(name: impl Into<String>, pool: sqlx::MySqlPool) -> Self {
+        Self::of(ServerOptions::default(), Some(NamedPool::new(name, pool)))
+    }
+
+    fn of(server: ServerOptions, pool: Option<NamedPool<sqlx::MySql>>) -> Self {
         Self {
             server,
             store: StoreOptions::for_server(),
             durability: Durability::default(),
             payload_column: PayloadColumn::default(),
+            pool,
         }
     }
 
@@ -142,6 +151,23 @@ impl MysqlOptions {
     pub fn with_payload_column(mut self, payload_column: PayloadColumn) -> Self {
         self.payload_column = payload_column;
         self
+    }
+
+    /// Returns the application's pool, if connections are made as it makes them.
+    pub(crate) fn pool(&self) -> Option<&NamedPool<sqlx::MySql>> {
+        self.pool.as_ref()
+    }
+
+    /// Returns what is wrong with a pool of the application.
+    fn mistakes_of(&self, pool: &NamedPool<sqlx::MySql>) -> Vec<InvalidOption> {
+        let mut mistakes = pool.mistakes(&self.server);
+        if pool.connect_options().get_database().is_none() {
+            mistakes.push(InvalidOption::new(
+                "pool",
+                "must be one whose options name a database, in which the tables are",
+            ));
+        }
+        mistakes
     }
 
     /// Returns the table of the events, checked.
@@ -177,10 +203,10 @@ impl MysqlOptions {
 }
 
 impl Settings for MysqlOptions {
-    /// Connections are made from the settings alone.
-    type Resources = ();
+    type Resources = Pools<sqlx::MySql>;
 
-    fn read(reader: &mut SectionReader<'_>, (): &()) -> Self {
+    fn read(reader: &mut SectionReader<'_>, pools: &Self::Resources) -> Self {
+        let pool = pools.read(reader);
         let server = ServerOptions::read(reader);
         Self {
             store: StoreOptions::read(
@@ -194,11 +220,15 @@ impl Settings for MysqlOptions {
                 &PayloadColumn::WORDS,
                 PayloadColumn::default(),
             ),
+            pool,
         }
     }
 
     fn mistakes(&self) -> Vec<InvalidOption> {
-        let mut mistakes = self.server.mistakes(&KIND);
+        let mut mistakes = match &self.pool {
+            Some(pool) => self.mistakes_of(pool),
+            None => self.server.mistakes(&KIND),
+        };
         mistakes.extend(self.store.mistakes());
         mistakes.extend(self.twin_of_ordering());
         mistakes

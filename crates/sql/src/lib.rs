@@ -15,6 +15,7 @@ mod names;
 mod options;
 mod page;
 mod placeholders;
+mod pools;
 mod refusal;
 mod row;
 mod schema;
@@ -42,6 +43,7 @@ pub use options::{InvalidOption, Settings, StoreOptions, read_bytes, read_count,
 pub use page::{MOST_BYTES, MOST_TEXT_BYTES, PageStatements, read_page_of_rows, too_large};
 pub use placeholders::{Piece, Quoting, pieces};
 pub use plugin::SqlPlugin;
+pub use pools::{ConnectOptionsOf, NamedPool, Pools, ServerSource};
 pub use refusal::refuses_no_json;
 pub use row::{
     get_bytes, get_epoch, get_integer, get_key, get_number, get_optional_integer, get_payload,

@@ -10,6 +10,8 @@ mod crashes;
 mod damage;
 mod database;
 mod deletes;
+#[cfg(feature = "sqlx-0_9")]
+mod driver;
 mod encryption;
 mod extensions;
 mod late_numbers;
@@ -19,6 +21,8 @@ mod opening;
 mod pages;
 mod place;
 mod plans;
+#[cfg(feature = "sqlx-0_9")]
+mod pools;
 mod prepared;
 mod refusals;
 mod rows;

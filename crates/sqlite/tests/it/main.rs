@@ -38,6 +38,8 @@
 mod cancellation;
 mod damage;
 mod deletes;
+#[cfg(feature = "sqlx-0_9")]
+mod driver;
 mod extensions;
 mod locked;
 mod log;
@@ -46,6 +48,8 @@ mod opening;
 mod pages;
 mod place;
 mod plugin;
+#[cfg(feature = "sqlx-0_9")]
+mod pools;
 mod refusals;
 mod rows;
 mod same_file;
