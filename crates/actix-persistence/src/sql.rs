@@ -5,5 +5,12 @@ pub use actix_persistence_storage_api::{
     SchemaSteps, Session, SessionWork, Sql, SqlRow, SqlValue, StateChange,
 };
 
+#[cfg(all(feature = "mysql", feature = "sqlx-0_9"))]
+pub use actix_persistence_mysql::MysqlSession;
+#[cfg(all(feature = "postgres", feature = "sqlx-0_9"))]
+pub use actix_persistence_postgres::PostgresSession;
+#[cfg(all(feature = "sqlite", feature = "sqlx-0_9"))]
+pub use actix_persistence_sqlite::SqliteSession;
+
 pub use crate::stores::StoreSchema;
 pub use crate::transact::TransactError;

@@ -26,7 +26,8 @@ impl Persistence {
     /// The code runs on the threads of the stores, so that it holds up no actor.
     /// The tables of the states themselves are not to be changed by it.
     /// [`Session`](actix_persistence_storage_api::Session) says which statements it may run: on MySQL and MariaDB those that
-    /// make tables commit what came before them, so that the effect is unknown if the code fails afterwards.
+    /// make tables commit what came before them, so that the effect is unknown if the code fails afterwards. With the feature
+    /// `sqlx-0_9` it may use the connection of sqlx, too.
     ///
     /// ```
     /// # use actix_persistence::{Persistence, sql::{SessionWork, TransactError}};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use actix_persistence_sql::{Connector, InvalidOption, Role, ServerEndpoint, SqlError};
+use actix_persistence_sql::{Connector, InvalidOption, Role, ServerSource, SqlError};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Connection, MySqlConnection};
 use tokio::time::timeout;
@@ -24,7 +24,7 @@ const STALE: Duration = Duration::from_secs(60);
 /// Opens connections to one database.
 #[derive(Clone, Debug)]
 pub struct MysqlConnector {
-    endpoint: ServerEndpoint,
+    source: ServerSource<sqlx::MySql>,
     options: MysqlOptions,
     /// True if it was logged that the server shows commits early.
     warned: Arc<AtomicBool>,
@@ -33,15 +33,14 @@ pub struct MysqlConnector {
 impl MysqlConnector {
     pub(crate) fn new(options: &MysqlOptions) -> Result<Self, InvalidOption> {
         Ok(Self {
-            endpoint: options.server.endpoint(&KIND)?,
+            source: ServerSource::new(options.pool(), &options.server, &KIND)?,
             options: options.clone(),
             warned: Arc::default(),
         })
     }
 
     async fn connect(&self, role: Role) -> Result<OpenSession, SqlError> {
-        let opened = opening::open(&self.endpoint, &self.options, role, &self.warned);
-        let (connection, id) = opened.await?;
+        let (connection, id) = opening::open(self, role).await?;
         Ok(OpenSession { connection, id })
     }
 }
@@ -137,7 +136,10 @@ impl Connector for MysqlConnector {
     }
 
     fn endpoint(&self) -> String {
-        self.endpoint.to_string()
+        self.source.endpoint(|pool| {
+            let database = pool.get_database().unwrap_or_default();
+            format!("{}:{}/{database}", pool.get_host(), pool.get_port())
+        })
     }
 
     fn conflicting_option(&self, other: &Self) -> Option<&'static str> {
@@ -150,8 +152,8 @@ impl Connector for MysqlConnector {
                 ("max-state-bytes", store.max_state_bytes),
             ]
         };
-        self.endpoint
-            .conflicting_option(&other.endpoint)
+        self.source
+            .conflicting_option(&other.source)
             .or_else(|| one.server.conflicting_option(&two.server))
             .or_else(|| (one.durability != two.durability).then_some("durability"))
             .or_else(|| {

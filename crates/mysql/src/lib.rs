@@ -4,6 +4,8 @@ mod journal;
 
 mod connection;
 mod dialect;
+#[cfg(feature = "sqlx-0_9")]
+mod driver_session;
 mod options;
 mod session;
 
@@ -16,6 +18,8 @@ use actix_persistence_sql::{SqlJournal, SqlPlugin, SqlSnapshotStore, SqlStateSto
 pub use actix_persistence_sql::{InvalidOption, Secret, ServerOptions, StoreOptions, TlsMode};
 pub use connection::MysqlConnector;
 pub use dialect::Mysql;
+#[cfg(feature = "sqlx-0_9")]
+pub use driver_session::MysqlSession;
 pub use options::{Durability, MysqlOptions, PayloadColumn};
 pub use queries::JournalQueries;
 
@@ -33,6 +37,10 @@ pub type MysqlSnapshotStore = SqlSnapshotStore<Mysql>;
 ///
 /// Several state stores, in one process or many, may use one table: the revision decides who may write.
 pub type MysqlStateStore = SqlStateStore<Mysql>;
+
+/// Pools of the application, by the names that sections give them as `pool`.
+#[cfg(feature = "sqlx-0_9")]
+pub type Pools = actix_persistence_sql::Pools<sqlx::MySql>;
 
 /// Makes stores in databases of MySQL or MariaDB, each from a section with the keys of [`MysqlOptions`]; clones are the
 /// same plugin.

@@ -1,8 +1,8 @@
 //! The settings of a store on MySQL or MariaDB.
 
 use actix_persistence_sql::{
-    InvalidOption, Partitions, SchemaDialect, ServerKind, ServerOptions, Settings, SqlNames,
-    StoreOptions, TableName, refuses_no_json,
+    InvalidOption, NamedPool, Partitions, Pools, SchemaDialect, ServerKind, ServerOptions,
+    Settings, SqlNames, StoreOptions, TableName, refuses_no_json,
 };
 use actix_persistence_storage_api::{Partition, SectionReader};
 
@@ -38,6 +38,8 @@ pub struct MysqlOptions {
     /// Transactions that write to the same part come one after the other, and a reader of some slices asks the parts that
     /// these are of.
     pub counter_partitions: Option<u16>,
+    /// `pool`: the name of a pool of the application, instead of `url` and the like.
+    pool: Option<NamedPool<sqlx::MySql>>,
 }
 
 /// The place that a commit must have reached before it is confirmed.
@@ -111,16 +113,23 @@ impl PayloadColumn {
 impl MysqlOptions {
     /// Returns the defaults, for one database.
     pub fn new(url: impl Into<String>) -> Self {
-        Self::of(ServerOptions::new(url))
+        Self::of(ServerOptions::new(url), None)
     }
 
-    fn of(server: ServerOptions) -> Self {
+    /// Returns the defaults, with how to connect taken from a pool of the application; see [`Pools`].
+    #[cfg(feature = "sqlx-0_9")]
+    pub fn with_pool(name: impl Into<String>, pool: sqlx::MySqlPool) -> Self {
+        Self::of(ServerOptions::default(), Some(NamedPool::new(name, pool)))
+    }
+
+    fn of(server: ServerOptions, pool: Option<NamedPool<sqlx::MySql>>) -> Self {
         Self {
             server,
             store: StoreOptions::for_server(),
             durability: Durability::default(),
             payload_column: PayloadColumn::default(),
             counter_partitions: None,
+            pool,
         }
     }
 
@@ -164,6 +173,23 @@ impl MysqlOptions {
         Partitions::new(COUNTER_PARTITIONS, self.counter_partitions)
     }
 
+    /// Returns the application's pool, if connections are made as it makes them.
+    pub(crate) fn pool(&self) -> Option<&NamedPool<sqlx::MySql>> {
+        self.pool.as_ref()
+    }
+
+    /// Returns what is wrong with a pool of the application.
+    fn mistakes_of(&self, pool: &NamedPool<sqlx::MySql>) -> Vec<InvalidOption> {
+        let mut mistakes = pool.mistakes(&self.server);
+        if pool.connect_options().get_database().is_none() {
+            mistakes.push(InvalidOption::new(
+                "pool",
+                "must be one whose options name a database, in which the tables are",
+            ));
+        }
+        mistakes
+    }
+
     /// Returns the table of the events, checked.
     pub(crate) fn event_table(&self) -> Result<TableName, InvalidOption> {
         TableName::parse(&self.store.event_table).map_err(InvalidOption::of("event-table"))
@@ -204,10 +230,10 @@ fn read_partitions(reader: &mut SectionReader<'_>) -> Option<u16> {
 }
 
 impl Settings for MysqlOptions {
-    /// Connections are made from the settings alone.
-    type Resources = ();
+    type Resources = Pools<sqlx::MySql>;
 
-    fn read(reader: &mut SectionReader<'_>, (): &()) -> Self {
+    fn read(reader: &mut SectionReader<'_>, pools: &Self::Resources) -> Self {
+        let pool = pools.read(reader);
         let server = ServerOptions::read(reader);
         Self {
             store: StoreOptions::read(
@@ -222,11 +248,15 @@ impl Settings for MysqlOptions {
                 PayloadColumn::default(),
             ),
             counter_partitions: read_partitions(reader),
+            pool,
         }
     }
 
     fn mistakes(&self) -> Vec<InvalidOption> {
-        let mut mistakes = self.server.mistakes(&KIND);
+        let mut mistakes = match &self.pool {
+            Some(pool) => self.mistakes_of(pool),
+            None => self.server.mistakes(&KIND),
+        };
         mistakes.extend(self.store.mistakes());
         mistakes.extend(self.twin_of_ordering());
         mistakes.extend(self.partitions().err());

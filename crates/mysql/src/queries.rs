@@ -82,6 +82,17 @@ SELECT CONVERT(VERSION() USING utf8mb4), CAST(@@max_allowed_packet AS SIGNED),
        COALESCE((SELECT CONVERT(p.host USING utf8mb4) FROM information_schema.processlist AS p
                  WHERE p.id = CONNECTION_ID()), '')";
 
+/// Selects what only the driver's connection can change, and what statements of the store depend on: the database in which
+/// tables are found, the rules for values, the limits of answers, the encoding of texts, and whether replicas learn of it.
+pub(crate) const FACTS_OF_SESSION: &str = "\
+SELECT '{nonce}' AS nonce, DATABASE() AS `database`, @@SESSION.sql_mode AS sql_mode,
+       CAST(@@SESSION.unique_checks AS CHAR) AS unique_checks,
+       CAST(@@SESSION.foreign_key_checks AS CHAR) AS foreign_key_checks,
+       CAST(@@SESSION.sql_select_limit AS CHAR) AS sql_select_limit,
+       @@SESSION.character_set_client AS character_set_client,
+       @@SESSION.character_set_connection AS character_set_connection,
+       CAST(@@SESSION.sql_log_bin AS CHAR) AS sql_log_bin";
+
 /// Finds a session, unless its number belongs to another one by now. Values: number, the client's end of it.
 pub(crate) const FIND_SESSION: &str = "\
 SELECT CAST(p.id AS SIGNED) FROM information_schema.processlist AS p WHERE p.id = ? AND CONVERT(p.host USING utf8mb4) = ?";

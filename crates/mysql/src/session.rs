@@ -7,10 +7,11 @@ use actix_persistence_storage_api::SqlValue;
 use sqlx::mysql::MySqlArguments;
 use sqlx::{Arguments, Row, TypeInfo, ValueRef};
 
-use crate::Mysql;
+use crate::{Mysql, queries};
 
 impl SessionDialect for Mysql {
     const QUOTING: Quoting = Quoting::Mysql;
+    const FACTS_OF_SESSION: &'static str = queries::FACTS_OF_SESSION;
 
     fn placeholders(sql: &str, values: Vec<SqlValue>) -> Result<(String, Vec<SqlValue>), String> {
         placeholders::placeholders(sql, values)

@@ -5,14 +5,14 @@ mod opening;
 use std::time::Duration;
 
 use actix_persistence_sql::{
-    ConnectionOf, Connector, Role, ServerEndpoint, SqlError, Tls, TlsMode,
+    ConnectionOf, Connector, Role, ServerEndpoint, ServerSource, SqlError, Tls, TlsMode,
 };
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use sqlx::{ConnectOptions, Connection, PgConnection};
 use tokio::time::timeout;
 
-use crate::options::{KIND, NamedPool};
+use crate::options::KIND;
 use crate::{InvalidOption, Postgres, PostgresOptions};
 
 use opening::SessionId;
@@ -23,7 +23,7 @@ const FRESH: Duration = Duration::from_secs(1);
 /// Opens connections to one database.
 #[derive(Clone, Debug)]
 pub struct PostgresConnector {
-    endpoint: Endpoint,
+    source: ServerSource<sqlx::Postgres>,
     options: PostgresOptions,
 }
 
@@ -34,28 +34,18 @@ pub struct OpenSession {
     id: SessionId,
 }
 
-#[derive(Clone, Debug)]
-enum Endpoint {
-    Server(ServerEndpoint),
-    Pool(NamedPool),
-}
-
 impl PostgresConnector {
     pub(crate) fn new(options: &PostgresOptions) -> Result<Self, InvalidOption> {
-        let endpoint = match options.pool() {
-            Some(pool) => Endpoint::Pool(pool.clone()),
-            None => Endpoint::Server(options.server.endpoint(&KIND)?),
-        };
         Ok(Self {
-            endpoint,
+            source: ServerSource::new(options.pool(), &options.server, &KIND)?,
             options: options.clone(),
         })
     }
 
     async fn connect_options(&self) -> Result<PgConnectOptions, SqlError> {
-        let options = match &self.endpoint {
-            Endpoint::Server(endpoint) => server_options(endpoint).await?,
-            Endpoint::Pool(pool) => PgConnectOptions::clone(&pool.connect_options()),
+        let options = match &self.source {
+            ServerSource::Options(endpoint) => server_options(endpoint).await?,
+            ServerSource::Pool(pool) => PgConnectOptions::clone(&pool.connect_options()),
         };
         Ok(options.disable_statement_logging())
     }
@@ -154,19 +144,16 @@ impl Connector for PostgresConnector {
     }
 
     fn endpoint(&self) -> String {
-        match &self.endpoint {
-            Endpoint::Server(endpoint) => endpoint.to_string(),
-            Endpoint::Pool(pool) => pool.to_string(),
-        }
+        self.source.endpoint(|pool| {
+            let database = pool.get_database().unwrap_or_default();
+            format!("{}:{}/{database}", pool.get_host(), pool.get_port())
+        })
     }
 
     fn conflicting_option(&self, other: &Self) -> Option<&'static str> {
-        let of_endpoint = match (&self.endpoint, &other.endpoint) {
-            (Endpoint::Server(one), Endpoint::Server(other)) => one.conflicting_option(other),
-            _ => None,
-        };
         let differs = self.options.synchronous_commit != other.options.synchronous_commit;
-        of_endpoint
+        self.source
+            .conflicting_option(&other.source)
             .or_else(|| {
                 self.options
                     .server

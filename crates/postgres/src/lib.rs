@@ -4,6 +4,8 @@ mod journal;
 
 mod connection;
 mod dialect;
+#[cfg(feature = "sqlx-0_9")]
+mod driver_session;
 mod options;
 mod session;
 
@@ -16,7 +18,9 @@ use actix_persistence_sql::{SqlJournal, SqlPlugin, SqlSnapshotStore, SqlStateSto
 pub use actix_persistence_sql::{InvalidOption, Secret, ServerOptions, StoreOptions, TlsMode};
 pub use connection::PostgresConnector;
 pub use dialect::Postgres;
-pub use options::{PayloadColumn, Pools, PostgresOptions, SynchronousCommit};
+#[cfg(feature = "sqlx-0_9")]
+pub use driver_session::PostgresSession;
+pub use options::{PayloadColumn, PostgresOptions, SynchronousCommit};
 pub use queries::PostgresQueries;
 
 /// A journal in a PostgreSQL database.
@@ -27,6 +31,10 @@ pub type PostgresSnapshotStore = SqlSnapshotStore<Postgres>;
 
 /// A state store in a PostgreSQL database.
 pub type PostgresStateStore = SqlStateStore<Postgres>;
+
+/// Pools of the application, by the names that sections give them as `pool`.
+#[cfg(feature = "sqlx-0_9")]
+pub type Pools = actix_persistence_sql::Pools<sqlx::Postgres>;
 
 /// Makes stores in PostgreSQL databases, each from a section with the keys of [`PostgresOptions`].
 ///

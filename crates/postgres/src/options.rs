@@ -1,15 +1,10 @@
 //! The settings of a store on PostgreSQL.
 
-mod pools;
-
 use actix_persistence_sql::{
-    InvalidOption, ServerKind, ServerOptions, Settings, SqlNames, StoreOptions, TableName,
-    refuses_no_json,
+    InvalidOption, NamedPool, Pools, ServerKind, ServerOptions, Settings, SqlNames, StoreOptions,
+    TableName, refuses_no_json,
 };
 use actix_persistence_storage_api::SectionReader;
-
-pub(crate) use pools::NamedPool;
-pub use pools::Pools;
 
 /// The form of the URLs.
 pub(crate) const KIND: ServerKind = ServerKind {
@@ -37,7 +32,7 @@ pub struct PostgresOptions {
     /// Default [`PayloadColumn::Bytes`].
     pub payload_column: PayloadColumn,
     /// `pool`: the name of a pool of the application, instead of `url` and the like.
-    pool: Option<NamedPool>,
+    pool: Option<NamedPool<sqlx::Postgres>>,
 }
 
 /// The event that a commit waits for, see
@@ -154,11 +149,12 @@ impl PostgresOptions {
     }
 
     /// Returns the defaults, with how to connect taken from a pool of the application; see [`Pools`].
+    #[cfg(feature = "sqlx-0_9")]
     pub fn with_pool(name: impl Into<String>, pool: sqlx::PgPool) -> Self {
         Self::of(ServerOptions::default(), Some(NamedPool::new(name, pool)))
     }
 
-    fn of(server: ServerOptions, pool: Option<NamedPool>) -> Self {
+    fn of(server: ServerOptions, pool: Option<NamedPool<sqlx::Postgres>>) -> Self {
         Self {
             server,
             store: StoreOptions::for_server(),
@@ -205,7 +201,7 @@ impl PostgresOptions {
     }
 
     /// Returns the application's pool, if connections are made as it makes them.
-    pub(crate) fn pool(&self) -> Option<&NamedPool> {
+    pub(crate) fn pool(&self) -> Option<&NamedPool<sqlx::Postgres>> {
         self.pool.as_ref()
     }
 
@@ -216,16 +212,10 @@ impl PostgresOptions {
 }
 
 impl Settings for PostgresOptions {
-    type Resources = Pools;
+    type Resources = Pools<sqlx::Postgres>;
 
-    fn read(reader: &mut SectionReader<'_>, pools: &Pools) -> Self {
-        let pool = reader.string("pool").and_then(|name| {
-            let found = pools.get(&name);
-            if found.is_none() {
-                reader.reject("pool", pools.missing());
-            }
-            found
-        });
+    fn read(reader: &mut SectionReader<'_>, pools: &Self::Resources) -> Self {
+        let pool = pools.read(reader);
         let server = ServerOptions::read(reader);
         Self {
             store: StoreOptions::read(

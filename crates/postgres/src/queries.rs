@@ -63,6 +63,14 @@ SELECT current_setting('server_version_num')::bigint, current_setting('server_en
        current_setting('fsync') = 'on', pg_backend_pid(),
        COALESCE((SELECT a.backend_start::text FROM pg_stat_activity AS a WHERE a.pid = pg_backend_pid()), '')";
 
+/// Selects what only the driver's connection can change, and what statements of the store depend on: for whom they run, and
+/// what they may leave out without a word.
+pub(crate) const FACTS_OF_SESSION: &str = "\
+SELECT '{nonce}' AS nonce, current_user::text AS role, session_user::text AS session_authorization,
+       current_setting('row_security') AS row_security,
+       current_setting('session_replication_role') AS session_replication_role,
+       current_setting('standard_conforming_strings') AS standard_conforming_strings";
+
 /// Ends a session with all that it does and holds, unless its number belongs to another one by now. Values: number, beginning.
 pub(crate) const END_SESSION: &str = "\
 SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity AS a

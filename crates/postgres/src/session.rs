@@ -8,10 +8,11 @@ use sqlx::postgres::types::Oid;
 use sqlx::postgres::{PgArgumentBuffer, PgArguments, PgTypeInfo};
 use sqlx::{Arguments, Encode, Row, Type, TypeInfo, ValueRef};
 
-use crate::Postgres;
+use crate::{Postgres, queries};
 
 impl SessionDialect for Postgres {
     const QUOTING: Quoting = Quoting::Postgres;
+    const FACTS_OF_SESSION: &'static str = queries::FACTS_OF_SESSION;
 
     /// The same text, and a comment with the types of its values: the driver keeps what it prepared by the text alone, with the
     /// types of the first values, and would send those of another type as if they had it.

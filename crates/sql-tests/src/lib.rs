@@ -8,6 +8,7 @@ mod late_writes;
 pub mod logs;
 mod on_server;
 mod place;
+pub mod pools;
 pub mod states;
 pub mod steps;
 mod tables;

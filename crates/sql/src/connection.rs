@@ -594,8 +594,8 @@ impl<C: Connector> Call<C> {
     /// Waits for the end of the transaction, so that its locks are gone when its caller learns that it failed; closing the
     /// connection alone may take effect later.
     async fn roll_back(&self, mut lease: Lease<C>, error: &SqlError) {
-        let has_given_up = |(visit, _): &(Visit, _)| visit.has_given_up_a_statement();
-        if self.visit.as_ref().is_some_and(has_given_up) {
+        let may_run_on = |(visit, _): &(Visit, _)| visit.may_have_left_a_statement();
+        if self.visit.as_ref().is_some_and(may_run_on) {
             return lease.abandon().await;
         }
         lease.hear(error);

@@ -16,6 +16,7 @@ mod options;
 mod page;
 mod partitions;
 mod placeholders;
+mod pools;
 mod refusal;
 mod row;
 mod schema;
@@ -44,6 +45,7 @@ pub use page::{MOST_BYTES, MOST_TEXT_BYTES, PageStatements, read_page_of_rows, t
 pub use partitions::Partitions;
 pub use placeholders::{Piece, Quoting, pieces};
 pub use plugin::SqlPlugin;
+pub use pools::{ConnectOptionsOf, NamedPool, Pools, ServerSource};
 pub use refusal::refuses_no_json;
 pub use row::{
     get_bytes, get_epoch, get_integer, get_key, get_number, get_optional_integer, get_payload,

@@ -1,14 +1,18 @@
 //! Statements of the application within a transaction.
 
+mod guard;
+mod lending;
 mod statement;
+mod trouble;
 
+use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
     Effect, ExtensionError, Operation, Session, SessionWork, Sql, SqlRow, SqlValue, StorageError,
-    StorageErrorKind, WriterId,
+    StorageErrorKind,
 };
 use async_trait::async_trait;
 use futures_util::FutureExt;
@@ -21,6 +25,8 @@ use crate::{
     ConnectionOf, Connections, Connector, Dialect, Driver, RowOf, SqlError, SqlxDatabase, classify,
 };
 
+use guard::Guard;
+use lending::Lent;
 pub(crate) use statement::{Kind, kind_of};
 
 /// The arguments that the driver takes for a statement.
@@ -28,52 +34,22 @@ type ArgumentsOf<D> = <<D as Driver>::Database as Database>::Arguments;
 
 /// A transaction that is under way, lent to code of the application.
 ///
-/// A savepoint whose name cannot be guessed proves in the end that the transaction is still the one that was lent: it
-/// is gone with it, however that ended, and whatever was begun in its place. Where statements about rows end no transaction
-/// without an error, it is set for the other statements alone.
+/// A [`Guard`] proves in the end that the transaction is still the one that was lent. Where statements about rows end no
+/// transaction without an error, it is set for the other statements alone, and for the driver's connection.
 pub(crate) struct SqlSession<'c, D: Dialect> {
     connection: &'c mut ConnectionOf<D>,
     visit: Visit,
     may_define: bool,
     guard: Option<Guard>,
+    /// The driver's connection, while the application has it.
+    lent: Option<Lent>,
+    /// True if the application had it.
+    has_lent: bool,
     /// The first statement that failed: nothing may be committed after it, whatever the code makes of it. Some databases
     /// would commit what came before it, others forget everything and say that they committed.
     failed: Option<SqlError>,
     /// True if a statement has committed what came before it.
     has_committed: bool,
-}
-
-/// The savepoint around a statement of the application, by its name.
-struct Guard(String);
-
-impl Guard {
-    async fn set<D: Dialect>(
-        connection: &mut ConnectionOf<D>,
-        then: &str,
-    ) -> Result<Self, SqlError> {
-        let guard = Self(format!("actix_{}", WriterId::random()).replace('-', "_"));
-        guard.run::<D>(connection, "SAVEPOINT", then).await?;
-        Ok(guard)
-    }
-
-    /// Fails if the transaction is another one, or none.
-    async fn release<D: Dialect>(
-        self,
-        connection: &mut ConnectionOf<D>,
-        then: &str,
-    ) -> Result<(), SqlError> {
-        self.run::<D>(connection, "RELEASE SAVEPOINT", then).await
-    }
-
-    async fn run<D: Dialect>(
-        &self,
-        connection: &mut ConnectionOf<D>,
-        what: &str,
-        then: &str,
-    ) -> Result<(), SqlError> {
-        let sql = of_application(format!("{what} {}{then}", self.0));
-        Ok(D::Database::run(connection, sql).await?)
-    }
 }
 
 impl<'c, D: Dialect> SqlSession<'c, D> {
@@ -100,6 +76,8 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
             visit: visit.clone(),
             may_define,
             guard,
+            lent: None,
+            has_lent: false,
             failed: None,
             has_committed: false,
         })
@@ -113,7 +91,10 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         what: &str,
         result: Result<(), SqlError>,
     ) -> Result<(), SqlError> {
-        self.verdict(what, result)?;
+        match self.verdict(what, result) {
+            Ok(()) => self.take_back().await?,
+            Err(error) => return Err(self.take_back_after(error).await),
+        }
         match self.guard.take() {
             Some(guard) => self.check(guard, D::AFTER_APPLICATION, what).await,
             None => Ok(()),
@@ -156,6 +137,8 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         statement: impl AsyncFnOnce(&mut ConnectionOf<D>) -> Result<T, SqlError>,
     ) -> Result<T, StorageError> {
         self.check_usable()?;
+        let taken_back = self.take_back().await;
+        self.noted(taken_back)?;
         let kind = kind_of(sql.as_str(), D::QUOTING, D::DEFINITIONS_COMMIT);
         if let Some(message) = self.refusal(kind) {
             return self.noted(Err(SqlError::refused(StorageErrorKind::Extension, message)));
@@ -292,6 +275,13 @@ impl<D: Dialect> Session for SqlSession<'_, D> {
         let statement =
             async |connection: &mut ConnectionOf<D>| select::<D>(connection, &sql, values).await;
         self.run(&sql, statement).await
+    }
+
+    async fn lend_connection(&mut self) -> Result<&mut (dyn Any + Send), StorageError> {
+        self.check_usable()?;
+        let lent = self.lend().await;
+        self.noted(lent)?;
+        Ok(self.connection)
     }
 }
 

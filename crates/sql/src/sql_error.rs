@@ -418,7 +418,7 @@ fn is_lost(error: &sqlx::Error) -> bool {
     )
 }
 
-fn class_of_driver(error: &sqlx::Error) -> (StorageErrorKind, &'static str) {
+pub(crate) fn class_of_driver(error: &sqlx::Error) -> (StorageErrorKind, &'static str) {
     match error {
         sqlx::Error::WorkerCrashed => (
             StorageErrorKind::Unavailable,

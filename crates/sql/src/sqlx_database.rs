@@ -51,6 +51,12 @@ pub trait SqlxDatabase: Database {
         arguments: Self::Arguments,
     ) -> BoxFuture<'_, Result<Vec<Self::QueryResult>, sqlx::Error>>;
 
+    /// Runs a text of one or several statements without values for their rows, which is not prepared.
+    fn fetch_unprepared(
+        connection: &mut Self::Connection,
+        sql: SqlStr,
+    ) -> BoxFuture<'_, Result<Vec<Self::Row>, sqlx::Error>>;
+
     /// Runs a text of one or several statements without values, which is not prepared.
     fn run(
         connection: &mut Self::Connection,
@@ -130,6 +136,13 @@ where
         let all = connection.fetch_many(sqlx::query_with(sql, arguments));
         let results = all.try_filter_map(|one| std::future::ready(Ok(one.left())));
         Box::pin(results.try_collect())
+    }
+
+    fn fetch_unprepared(
+        connection: &mut Self::Connection,
+        sql: SqlStr,
+    ) -> BoxFuture<'_, Result<Vec<Self::Row>, sqlx::Error>> {
+        Box::pin(async move { connection.fetch_all(sqlx::raw_sql(sql)).await })
     }
 
     fn run(

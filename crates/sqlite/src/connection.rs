@@ -10,7 +10,7 @@ mod release;
 
 use std::time::{Duration, Instant};
 
-use actix_persistence_sql::{Connector, InvalidOption, Role, SqlError};
+use actix_persistence_sql::{Connector, InvalidOption, NamedPool, Role, SqlError};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Connection, SqliteConnection};
 use tokio::sync::Mutex;
@@ -31,6 +31,8 @@ const LEAST_ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqliteConnector {
     location: Location,
+    /// The pool of the application whose options are used.
+    pool: Option<NamedPool<sqlx::Sqlite>>,
     busy_timeout: Duration,
     synchronous: Synchronous,
     read_connections: usize,
@@ -54,9 +56,9 @@ pub struct OpenFile {
 impl SqliteConnector {
     /// Makes the connector for options that were validated.
     pub(crate) fn new(options: &SqliteOptions) -> Result<Self, InvalidOption> {
-        let location = Location::parse(&options.url).map_err(InvalidOption::of("url"))?;
         Ok(Self {
-            location,
+            location: options.location()?,
+            pool: options.pool().cloned(),
             busy_timeout: options.busy_timeout,
             synchronous: options.synchronous,
             read_connections: options.read_connections,
@@ -311,6 +313,7 @@ impl Connector for SqliteConnector {
 
     fn conflicting_option(&self, other: &Self) -> Option<&'static str> {
         let differences = [
+            ("pool", self.pool != other.pool),
             ("url", self.location != other.location),
             ("busy-timeout", self.busy_timeout != other.busy_timeout),
             ("synchronous", self.synchronous != other.synchronous),

@@ -4,6 +4,8 @@ mod journal;
 
 mod connection;
 mod dialect;
+#[cfg(feature = "sqlx-0_9")]
+mod driver_session;
 mod options;
 mod session;
 
@@ -16,6 +18,8 @@ use actix_persistence_sql::{SqlJournal, SqlPlugin, SqlSnapshotStore, SqlStateSto
 pub use actix_persistence_sql::{InvalidOption, StoreOptions};
 pub use connection::SqliteConnector;
 pub use dialect::Sqlite;
+#[cfg(feature = "sqlx-0_9")]
+pub use driver_session::SqliteSession;
 pub use journal::{Backup, BackupReport};
 pub use options::{SqliteOptions, Synchronous};
 
@@ -34,6 +38,13 @@ pub type SqliteSnapshotStore = SqlSnapshotStore<Sqlite>;
 ///
 /// Several state stores, in one process or many, may use one table: the revision decides who may write.
 pub type SqliteStateStore = SqlStateStore<Sqlite>;
+
+/// Pools of the application, by the names that sections give them as `pool`.
+///
+/// Connections of stores take their pragmas, collations and extensions from the pool's options, too, but for what the
+/// write-ahead log, durability and the keys of the section say.
+#[cfg(feature = "sqlx-0_9")]
+pub type Pools = actix_persistence_sql::Pools<sqlx::Sqlite>;
 
 /// Makes stores in SQLite files, each from a section with the keys of [`SqliteOptions`]; clones are the same plugin.
 ///

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use actix_persistence_sql::{
-    InvalidOption, Settings, StoreOptions, read_bytes, read_count, within,
+    InvalidOption, NamedPool, Pools, Settings, StoreOptions, read_bytes, read_count, within,
 };
 use actix_persistence_storage_api::SectionReader;
 
@@ -51,6 +51,8 @@ pub struct SqliteOptions {
     pub max_log_bytes: usize,
     /// The names of tables, and the limits.
     pub store: StoreOptions,
+    /// `pool`: the name of a pool of the application, instead of `url`.
+    pool: Option<NamedPool<sqlx::Sqlite>>,
 }
 
 /// The event that a commit waits for.
@@ -94,6 +96,7 @@ impl Default for SqliteOptions {
             read_connections: 4,
             max_log_bytes: 64 * 1024 * 1024,
             store: StoreOptions::default(),
+            pool: None,
         }
     }
 }
@@ -104,6 +107,15 @@ impl SqliteOptions {
         Self {
             url: url.into(),
             ..Self::default()
+        }
+    }
+
+    /// Returns the defaults, with the file and how to open it taken from a pool of the application; see [`Pools`].
+    #[cfg(feature = "sqlx-0_9")]
+    pub fn with_pool(name: impl Into<String>, pool: sqlx::SqlitePool) -> Self {
+        Self {
+            pool: Some(NamedPool::new(name, pool)),
+            ..Self::new("")
         }
     }
 
@@ -142,6 +154,25 @@ impl SqliteOptions {
         self
     }
 
+    /// Returns the application's pool, if the file is opened as it opens it.
+    pub(crate) fn pool(&self) -> Option<&NamedPool<sqlx::Sqlite>> {
+        self.pool.as_ref()
+    }
+
+    /// Returns the place of the database.
+    pub(crate) fn location(&self) -> Result<Location, InvalidOption> {
+        match &self.pool {
+            None => Location::parse(&self.url).map_err(InvalidOption::of("url")),
+            Some(_) if !self.url.is_empty() => Err(InvalidOption::new(
+                "pool",
+                "stands for the place of the file; leave out 'url'",
+            )),
+            Some(pool) => {
+                Location::of_pool(&pool.connect_options()).map_err(InvalidOption::of("pool"))
+            }
+        }
+    }
+
     /// Changes the names of tables, and the limits.
     #[must_use]
     pub fn with_store(mut self, change: impl FnOnce(StoreOptions) -> StoreOptions) -> Self {
@@ -151,12 +182,17 @@ impl SqliteOptions {
 }
 
 impl Settings for SqliteOptions {
-    type Resources = ();
+    type Resources = Pools<sqlx::Sqlite>;
 
-    fn read(reader: &mut SectionReader<'_>, (): &()) -> Self {
+    fn read(reader: &mut SectionReader<'_>, pools: &Self::Resources) -> Self {
         let default = Self::default();
+        let pool = pools.read(reader);
+        let place = match pool {
+            Some(_) => "",
+            None => &default.url,
+        };
         Self {
-            url: reader.string_or("url", &default.url),
+            url: reader.string_or("url", place),
             busy_timeout: reader.duration_or("busy-timeout", default.busy_timeout),
             synchronous: reader.choice_or(
                 "synchronous",
@@ -171,12 +207,12 @@ impl Settings for SqliteOptions {
             ),
             max_log_bytes: read_bytes(reader, "max-log-bytes", default.max_log_bytes),
             store: StoreOptions::read(reader, &default.store),
+            pool,
         }
     }
 
     fn mistakes(&self) -> Vec<InvalidOption> {
         let checks = [
-            ("url", Location::parse(&self.url).map(drop)),
             (
                 "busy-timeout",
                 within(self.busy_timeout <= MAX_BUSY_TIMEOUT, "must be at most 1h"),
@@ -199,7 +235,12 @@ impl Settings for SqliteOptions {
         let own = checks
             .into_iter()
             .filter_map(|(key, result)| Some(InvalidOption::new(key, result.err()?)));
-        own.chain(self.store.mistakes()).collect()
+        let of_place = self.location().err();
+        of_place
+            .into_iter()
+            .chain(own)
+            .chain(self.store.mistakes())
+            .collect()
     }
 
     fn store(&self) -> &StoreOptions {
@@ -213,6 +254,7 @@ impl fmt::Debug for SqliteOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqliteOptions")
             .field("url", &self.url)
+            .field("pool", &self.pool)
             .field("busy_timeout", &self.busy_timeout)
             .field("synchronous", &self.synchronous)
             .field("read_connections", &self.read_connections)

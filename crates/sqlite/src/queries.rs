@@ -62,6 +62,11 @@ pub(crate) const PAGE_SIZE: &str = "PRAGMA page_size";
 pub(crate) const WAIT_HARDLY: &str = "PRAGMA busy_timeout = 3";
 /// The time for which all writers may wait, in milliseconds, until readers have let go of a log that is too long.
 pub(crate) const WAIT_LITTLE: &str = "PRAGMA busy_timeout = 200";
+/// Selects what only the driver's connection can change, and what the commit depends on: when the log is copied, and how
+/// it is written.
+pub(crate) const FACTS_OF_SESSION: &str = "\
+    SELECT '{nonce}' AS nonce; PRAGMA wal_autocheckpoint; PRAGMA synchronous; PRAGMA fullfsync; PRAGMA checkpoint_fullfsync;
+    PRAGMA ignore_check_constraints";
 /// Returns `ok`, or the first damage that it finds.
 pub(crate) const CHECK_PAGES: &str = "PRAGMA integrity_check(1)";
 /// Reads the state of the log, and changes nothing.

@@ -5,10 +5,11 @@ use actix_persistence_storage_api::SqlValue;
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments, Row, TypeInfo, ValueRef};
 
-use crate::Sqlite;
+use crate::{Sqlite, queries};
 
 impl SessionDialect for Sqlite {
     const QUOTING: Quoting = Quoting::Sqlite;
+    const FACTS_OF_SESSION: &'static str = queries::FACTS_OF_SESSION;
 
     /// Returns the text as it is, because SQLite takes `$1`.
     fn placeholders(sql: &str, values: Vec<SqlValue>) -> Result<(String, Vec<SqlValue>), String> {

@@ -117,6 +117,58 @@ fn count() -> SessionWork<i64> {
     })
 }
 
+#[cfg(all(feature = "mysql", feature = "postgres", feature = "sqlx-0_9"))]
+#[actix::test]
+async fn a_session_lends_the_connection_of_its_own_database_alone() {
+    use actix_persistence::sql::{MysqlSession, PostgresSession, SqliteSession};
+
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("notes.db");
+    make_tables(&file).await;
+    let persistence = open(&file).await.unwrap();
+    let work = SessionWork::new(|session| {
+        Box::pin(async move {
+            let errors = [
+                session
+                    .postgres()
+                    .await
+                    .err()
+                    .map(|error| error.to_string()),
+                session.mysql().await.err().map(|error| error.to_string()),
+            ];
+            sqlx::query("UPDATE counts SET n = 7")
+                .execute(session.sqlite().await?)
+                .await?;
+            Ok(errors)
+        })
+    });
+    let [postgres, mysql] = persistence.transact(None, work).await.unwrap();
+    for (error, wanted) in [(postgres, "'postgres'"), (mysql, "'mysql'")] {
+        let error = error.expect("it is a session of SQLite");
+        assert!(
+            error.contains("'sqlite'") && error.contains(wanted),
+            "{error}"
+        );
+    }
+    assert_eq!(persistence.transact(None, count()).await.unwrap(), 7);
+}
+
+#[actix::test]
+async fn a_pool_that_the_program_did_not_bring_is_a_mistake_of_the_config() {
+    let config = Config::from_toml(CONFIG, "app.toml").unwrap();
+    let config = config.with("persistence.state.notes.pool", "main");
+    let error = Persistence::builder()
+        .additional_column("length", Length)
+        .change_handler("counts", Counts)
+        .config(config)
+        .open()
+        .await
+        .unwrap_err();
+    let text = error.to_string();
+    let expected = "'persistence.state.notes.pool' must name a pool, and the application gave none";
+    assert!(text.contains(expected), "{text}");
+}
+
 #[actix::test]
 async fn a_transaction_returns_a_value_only_if_it_is_committed() {
     let directory = tempfile::tempdir().unwrap();

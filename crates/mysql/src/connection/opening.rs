@@ -1,10 +1,10 @@
 //! Opening a session, and checking that the server is what durability needs.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix_persistence_sql::{
-    Role, Secret, ServerEndpoint, SqlError, SqlNames, Tls, TlsMode, get_integer,
+    Connector, Role, ServerEndpoint, ServerSource, SqlError, SqlNames, Tls, TlsMode, get_integer,
     get_optional_integer, get_text,
 };
 use actix_persistence_storage_api::StorageErrorKind;
@@ -16,6 +16,8 @@ use crate::queries::{
     END_SESSION, FIND_SESSION, LIMIT_MARIADB, LIMIT_MYSQL, RESTORE_SESSION, SERVER, SET_SESSION,
 };
 use crate::{Mysql, MysqlOptions};
+
+use super::MysqlConnector;
 
 /// The time without a word from the client after which the server ends the connection, and frees its locks.
 pub(super) const IDLE: Duration = Duration::from_secs(120);
@@ -51,12 +53,14 @@ impl SessionId {
 }
 
 pub(super) async fn open(
-    endpoint: &ServerEndpoint,
-    options: &MysqlOptions,
+    connector: &MysqlConnector,
     role: Role,
-    warned: &AtomicBool,
 ) -> Result<(MySqlConnection, SessionId), SqlError> {
-    let login = login(endpoint, &endpoint.password.read().await?).await?;
+    let options = &connector.options;
+    let login = with_our_texts(match &connector.source {
+        ServerSource::Options(endpoint) => login(endpoint).await?,
+        ServerSource::Pool(pool) => MySqlConnectOptions::clone(&pool.connect_options()),
+    });
     let mut connection = login.connect().await.map_err(unreachable)?;
     let row = sqlx::query(SERVER)
         .persistent(false)
@@ -69,10 +73,10 @@ pub(super) async fn open(
         server.check_writing(options)?;
         // Once for all stores of a database, and not again when connections are lost.
         if let Some(cause) = server.shows_commits_early()
-            && !warned.swap(true, Ordering::Relaxed)
+            && !connector.warned.swap(true, Ordering::Relaxed)
         {
             tracing::warn!(
-                %endpoint,
+                endpoint = connector.endpoint(),
                 "the server shows commits before they are on its disk, because {cause}: queries may read changes that a crash \
                  of the server takes back"
             );
@@ -243,29 +247,38 @@ impl Server {
     }
 }
 
-/// Returns the options of a connection. The driver's defaults depend on the server, so everything is set. Texts are
-/// exchanged in UTF-8.
-async fn login(
-    endpoint: &ServerEndpoint,
-    password: &Secret,
-) -> Result<MySqlConnectOptions, SqlError> {
+/// Returns the options of a connection to a server. Nothing is left to the driver's defaults.
+async fn login(endpoint: &ServerEndpoint) -> Result<MySqlConnectOptions, SqlError> {
+    let password = endpoint.password.read().await?;
     let options = MySqlConnectOptions::new()
         .host(&endpoint.host)
         .port(endpoint.port)
         .database(&endpoint.database)
         .username(&endpoint.user)
-        .password(password.expose())
-        .charset("utf8mb4")
-        .pipes_as_concat(false)
-        .no_engine_substitution(false)
-        .timezone(None)
-        .statement_cache_capacity(STATEMENTS)
-        .disable_statement_logging();
+        .password(password.expose());
     let options = match &endpoint.socket {
         Some(socket) => options.socket(socket),
         None => options,
     };
     with_tls(options, &endpoint.tls).await
+}
+
+/// Returns the options with what the statements of the store need, whatever a pool of the application says: texts are
+/// exchanged in UTF-8, and the driver leaves the settings of the session to the store.
+fn with_our_texts(options: MySqlConnectOptions) -> MySqlConnectOptions {
+    let options = match options.get_collation() {
+        // It may be one of another encoding, and cannot be taken away.
+        Some(_) => options.collation("utf8mb4_bin"),
+        None => options,
+    };
+    options
+        .charset("utf8mb4")
+        .set_names(true)
+        .pipes_as_concat(false)
+        .no_engine_substitution(false)
+        .timezone(None)
+        .statement_cache_capacity(STATEMENTS)
+        .disable_statement_logging()
 }
 
 async fn with_tls(

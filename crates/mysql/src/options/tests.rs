@@ -18,7 +18,7 @@ fn keys_of_a_section_become_options() {
         .with("counter-partitions", 16)
         .with("event-table", "events")
         .with("writers", 3);
-    let options = MysqlOptions::of_section(&section, &()).unwrap();
+    let options = MysqlOptions::of_section(&section, &Pools::default()).unwrap();
     assert_eq!(options.durability, Durability::Server);
     assert_eq!(options.payload_column, PayloadColumn::Json);
     assert_eq!(options.store.event_table, "events");
@@ -32,7 +32,7 @@ fn mistakes_are_reported_together() {
         .with("url", "postgres://teller@db.example/bank")
         .with("event-table", "a`b")
         .with("durability", "none");
-    let errors = MysqlOptions::of_section(&section, &()).unwrap_err();
+    let errors = MysqlOptions::of_section(&section, &Pools::default()).unwrap_err();
     assert_eq!(errors.errors().len(), 3, "{errors}");
 }
 
@@ -57,7 +57,7 @@ fn no_table_may_be_the_one_that_numbers_events() {
         .with("url", "mysql://teller@db.example/bank")
         .with("event-table", "events")
         .with("metadata-table", "Events_Ordering");
-    let errors = MysqlOptions::of_section(&section, &()).unwrap_err();
+    let errors = MysqlOptions::of_section(&section, &Pools::default()).unwrap_err();
     assert!(errors.to_string().contains("metadata-table"), "{errors}");
 }
 

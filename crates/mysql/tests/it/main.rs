@@ -10,6 +10,8 @@ mod crashes;
 mod damage;
 mod database;
 mod deletes;
+#[cfg(feature = "sqlx-0_9")]
+mod driver;
 mod encryption;
 mod extensions;
 mod late_numbers;
@@ -21,6 +23,8 @@ mod pages;
 mod partitions;
 mod place;
 mod plans;
+#[cfg(feature = "sqlx-0_9")]
+mod pools;
 mod prepared;
 mod refusals;
 mod rows;

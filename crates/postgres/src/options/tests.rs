@@ -14,7 +14,7 @@ fn section() -> Section {
 }
 
 fn options_of(section: &Section) -> Result<PostgresOptions, String> {
-    PostgresOptions::of_section(section, &Pools::new()).map_err(|errors| errors.to_string())
+    PostgresOptions::of_section(section, &Pools::default()).map_err(|errors| errors.to_string())
 }
 
 #[test]

@@ -8,6 +8,8 @@ mod commit_order;
 mod damage;
 mod database;
 mod deletes;
+#[cfg(feature = "sqlx-0_9")]
+mod driver;
 mod encryption;
 mod extensions;
 mod late_writes;
@@ -17,6 +19,8 @@ mod outage;
 mod pages;
 mod place;
 mod plugin;
+#[cfg(feature = "sqlx-0_9")]
+mod pools;
 mod refusals;
 mod rows;
 mod schema_steps;

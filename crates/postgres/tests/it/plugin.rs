@@ -1,11 +1,9 @@
 //! Sections and the stores made of them.
 
-use actix_persistence_postgres::{Pools, PostgresPlugin};
+use actix_persistence_postgres::PostgresPlugin;
 use actix_persistence_storage_api::{Origin, Plugin, Section};
-use sqlx::PgPool;
-use sqlx::postgres::PgPoolOptions;
 
-use crate::place::{Place, id, store};
+use crate::place::{Place, id};
 
 const URL: &str = "postgres://me:hunter2@db.example.org/bank";
 
@@ -76,35 +74,6 @@ fn mistakes_are_reported_at_once_without_secrets() {
     let text = errors.to_string();
     assert!(!text.contains("hunter2"), "{text}");
     assert_eq!(plugin.databases(), 0);
-}
-
-#[tokio::test]
-async fn the_application_may_bring_a_pool() {
-    let place = Place::new().await;
-    let pool: PgPool = PgPoolOptions::new()
-        .connect_lazy(&place.database.url())
-        .unwrap();
-    let plugin = PostgresPlugin::with_resources(Pools::new().with("main", pool));
-    let of_pool = |pool: &str| {
-        section("journal.a")
-            .with("pool", pool)
-            .with("auto-initialize", true)
-    };
-    let journal = plugin.journal(&of_pool("main")).unwrap();
-    journal.initialize().await.unwrap();
-    store(&place.journal().await, &id("a"), 1).await;
-    assert_eq!(journal.read_highest_sequence_nr(&id("a")).await.unwrap(), 1);
-
-    let unknown = plugin.journal(&of_pool("mian")).err().unwrap().to_string();
-    assert!(
-        unknown.contains("must name a pool of the application: main"),
-        "{unknown}"
-    );
-    let both = plugin
-        .journal(&of_pool("main").with("url", URL))
-        .err()
-        .unwrap();
-    assert!(both.to_string().contains("leave out 'url'"), "{both}");
 }
 
 /// A password that was changed counts for the next connection.

@@ -4,6 +4,7 @@ mod answers;
 mod columns;
 mod crowds;
 mod deadlocks;
+pub mod driver;
 mod ended_sessions;
 mod mistakes;
 mod own_rows;
@@ -30,7 +31,10 @@ pub use columns::{
 pub use crowds::{
     a_crowd_of_the_application_is_no_trouble_of_the_store, slow_handlers_delay_no_other_writers,
 };
-pub use deadlocks::changes_whose_handlers_deadlock_are_each_counted_once;
+pub use deadlocks::{
+    changes_whose_handlers_deadlock_are_each_counted_once,
+    changes_whose_handlers_deadlock_with_the_driver_are_counted_once,
+};
 pub use ended_sessions::a_session_that_ends_under_a_handler_is_trouble_of_the_server;
 pub use mistakes::{
     a_handler_that_may_take_longer_than_others_wait_is_a_mistake,
@@ -92,6 +96,36 @@ fn with_handler(handler: impl ChangeHandler + 'static) -> StateExtensions {
 /// Returns extensions with a handler that does nothing: a change with a handler goes another way.
 pub fn with_idle_handler() -> StateExtensions {
     with_handler(own_rows::Statements(Vec::new()))
+}
+
+/// Makes a test of each function in [`driver`] that needs nothing but tables; the expressions make tables of a test's own, and
+/// the driver. After the word `server` the test that only servers can pass is made, too.
+#[macro_export]
+macro_rules! test_driver {
+    (server $tables:expr, $driver:expr) => {
+        $crate::test_driver!($tables, $driver);
+        $crate::test_driver! { $tables, $driver;
+            a_session_that_ends_under_the_driver_is_trouble_of_the_server
+        }
+    };
+    ($tables:expr, $driver:expr) => {
+        $crate::test_driver! { $tables, $driver;
+            a_session_with_the_driver_goes_on_as_one_without
+            a_transaction_that_the_driver_ends_is_found_out
+            an_error_of_the_code_with_the_driver_is_certain
+            a_statement_of_the_driver_whose_time_is_over_leaves_no_lock
+            a_transaction_with_the_driver_goes_on_without_its_caller
+            another_database_or_driver_is_an_error_by_name
+        }
+    };
+    ($tables:expr, $driver:expr; $($test:ident)*) => {
+        $(
+            #[tokio::test(flavor = "multi_thread")]
+            async fn $test() {
+                $crate::states::extensions::driver::$test(&$tables, std::sync::Arc::new($driver)).await;
+            }
+        )*
+    };
 }
 
 /// A column whose value a test sets before each change.

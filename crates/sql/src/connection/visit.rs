@@ -19,6 +19,7 @@ struct Traces {
     may_have_committed: AtomicBool,
     may_have_changed_session: AtomicBool,
     is_in_a_statement: AtomicBool,
+    is_lent: AtomicBool,
 }
 
 impl Visit {
@@ -68,6 +69,16 @@ impl Visit {
     /// and it may go on with its locks.
     pub(crate) fn has_given_up_a_statement(&self) -> bool {
         self.traces.is_in_a_statement.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the application has the driver's connection, or no longer.
+    pub(crate) fn is_lent(&self, is_lent: bool) {
+        self.traces.is_lent.store(is_lent, Ordering::Relaxed);
+    }
+
+    /// Returns whether a statement may still run on the connection, or its answer wait there.
+    pub(super) fn may_have_left_a_statement(&self) -> bool {
+        self.has_given_up_a_statement() || self.traces.is_lent.load(Ordering::Relaxed)
     }
 
     /// Returns whether the connection may be another one than it was, so that it must not be used again.

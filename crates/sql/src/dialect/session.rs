@@ -11,6 +11,10 @@ pub trait SessionDialect: Driver {
     /// The quotes and comments of the database.
     const QUOTING: Quoting;
 
+    /// Selects what the store depends on in a session and only the driver's connection can change: any columns, of one row
+    /// or several. The first of them is `{nonce}`.
+    const FACTS_OF_SESSION: &'static str;
+
     /// The text of a statement of the application with the placeholders of the database for `$1`, `$2` and so on, and the
     /// values in the order in which it takes them.
     ///

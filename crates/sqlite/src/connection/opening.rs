@@ -1,7 +1,7 @@
 //! Opening a connection, and checking that it is what durability needs.
 
 use actix_persistence_storage_api::StorageErrorKind;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteLockingMode, SqliteSynchronous};
 use sqlx::{ConnectOptions, SqliteConnection};
 
 use actix_persistence_sql::{Role, SqlError};
@@ -18,11 +18,18 @@ const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
 /// what is on its way when a page ends was read in vain.
 const ROWS_AHEAD: usize = 2;
 
+/// The number of statements that a connection keeps, which is what the driver has by default.
+const STATEMENTS: usize = 100;
+
 pub(super) async fn open(
     settings: &SqliteConnector,
     role: Role,
 ) -> Result<SqliteConnection, SqlError> {
-    let options = SqliteConnectOptions::new()
+    let options = match &settings.pool {
+        Some(pool) => fit_to_share(&pool.connect_options()),
+        None => SqliteConnectOptions::new(),
+    };
+    let options = options
         .filename(&settings.location.path)
         // The file is made before, with permissions of our choice: see `file::prepare`.
         .create_if_missing(false)
@@ -47,6 +54,18 @@ pub(super) async fn open(
         .row_buffer_size(ROWS_AHEAD)
         .disable_statement_logging();
     Ok(options.connect().await?)
+}
+
+/// Returns the options of a pool of the application, as connections can have them that share the file with others and keep a
+/// write-ahead log. The pool may set its own connections to anything else.
+fn fit_to_share(options: &SqliteConnectOptions) -> SqliteConnectOptions {
+    options
+        .clone()
+        .shared_cache(false)
+        .locking_mode(SqliteLockingMode::Normal)
+        .journal_mode(SqliteJournalMode::Wal)
+        .statement_cache_capacity(STATEMENTS)
+        .optimize_on_close(false, None)
 }
 
 /// Pages of events are put together from texts and blobs, byte by byte, which another encoding would change.

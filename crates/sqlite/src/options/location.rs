@@ -1,8 +1,10 @@
-//! The place of the database: the `url` setting.
+//! The place of the database: the `url` setting, or a pool of the application.
 
 use std::path::{Path, PathBuf};
 
 use actix_persistence_sql::percent_decoded;
+use sqlx::ConnectOptions;
+use sqlx::sqlite::SqliteConnectOptions;
 
 /// The database file a `url` names, and how it may be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,9 +51,40 @@ impl Location {
             return Err(MEMORY.to_owned());
         }
         let mode = mode_of(parameters)?;
-        let path = absolute(Path::new(&name)).map_err(|error| {
-            format!("is relative to a working directory that cannot be read: {error}")
-        })?;
+        let path = absolute(Path::new(&name))?;
+        Ok(Self { path, mode })
+    }
+
+    /// Takes the place from the options of a pool, whose connections must be able to share the file with those of a store; an
+    /// error continues the key's name.
+    pub(crate) fn of_pool(options: &SqliteConnectOptions) -> Result<Self, String> {
+        let name = options.get_filename();
+        let text = name.to_string_lossy();
+        // SQLite takes names for URIs; what they say is not looked at here.
+        if text.starts_with("file:") && parameter(options, "mode") != "memory" {
+            return Err("must be one whose options name a file by its path".to_owned());
+        }
+        if text.is_empty() || text == ":memory:" || parameter(options, "mode") == "memory" {
+            return Err(MEMORY.to_owned());
+        }
+        if !parameter(options, "immutable").is_empty() {
+            return Err("must not be one that takes the file for immutable".to_owned());
+        }
+        if !parameter(options, "vfs").is_empty() {
+            return Err(
+                "must be one that leaves files to SQLite's own code, without 'vfs'".to_owned(),
+            );
+        }
+        let path = absolute(name)?;
+        let mode = match parameter(options, "mode").as_str() {
+            // It is also said of what can only be read.
+            "rwc" => match parameter(&options.clone().create_if_missing(false), "mode").as_str() {
+                "ro" => Mode::ReadOnly,
+                _ => Mode::Create,
+            },
+            "ro" => Mode::ReadOnly,
+            _ => Mode::Existing,
+        };
         Ok(Self { path, mode })
     }
 
@@ -76,9 +109,20 @@ fn mode_of(parameters: &str) -> Result<Mode, String> {
     Ok(mode)
 }
 
-/// Returns the one name that a file has here, as far as that can be known before it exists.
-fn absolute(path: &Path) -> std::io::Result<PathBuf> {
-    let path = std::path::absolute(path)?;
+/// Returns what the options of the driver say as a parameter of a URL; empty if it is not there.
+fn parameter(options: &SqliteConnectOptions, name: &str) -> String {
+    // The driver panics over names of files that are no host.
+    let url = options.clone().filename("some.db").to_url_lossy();
+    let found = url.query_pairs().find(|(key, _)| key == name);
+    found.map_or_else(String::new, |(_, value)| value.into_owned())
+}
+
+/// Returns the one name that a file has here, as far as that can be known before it exists; an error continues the key's
+/// name.
+fn absolute(path: &Path) -> Result<PathBuf, String> {
+    let path = std::path::absolute(path).map_err(|error| {
+        format!("is relative to a working directory that cannot be read: {error}")
+    })?;
     if let Ok(resolved) = path.canonicalize() {
         return Ok(resolved);
     }

@@ -9,14 +9,14 @@ fn section() -> Section {
 }
 
 fn errors_of(section: &Section) -> String {
-    let errors = SqliteOptions::of_section(section, &()).unwrap_err();
+    let errors = SqliteOptions::of_section(section, &Pools::default()).unwrap_err();
     errors.to_string()
 }
 
 #[test]
 fn an_empty_section_gives_the_defaults_and_they_are_valid() {
     let section = section();
-    let options = SqliteOptions::of_section(&section, &()).unwrap();
+    let options = SqliteOptions::of_section(&section, &Pools::default()).unwrap();
     assert_eq!(options, SqliteOptions::default());
     options.validate().unwrap();
     assert_eq!(options.synchronous, Synchronous::Full);
@@ -45,7 +45,7 @@ fn every_key_is_read() {
         .with("max-page-events", 6)
         .with("max-page-bytes", "2KiB")
         .with("delete-chunk-events", 7);
-    let options = SqliteOptions::of_section(&section, &()).unwrap();
+    let options = SqliteOptions::of_section(&section, &Pools::default()).unwrap();
     let expected = SqliteOptions::new("sqlite://x.db")
         .with_busy_timeout(Duration::from_millis(250))
         .with_synchronous(Synchronous::Normal)

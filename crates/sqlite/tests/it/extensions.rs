@@ -47,7 +47,7 @@ async fn whatever_code_of_the_application_runs_the_answer_is_true() {
 }
 
 /// Everything that a connection has been told, as far as SQLite tells it, beside what lives with it alone.
-const SETTINGS: &str = "\
+pub(crate) const SETTINGS: &str = "\
     SELECT CAST(a.synchronous AS TEXT) AS a, b.journal_mode AS b, CAST(c.cell_size_check AS TEXT) AS c,
            CAST(d.recursive_triggers AS TEXT) AS d, CAST(e.query_only AS TEXT) AS e, CAST(f.timeout AS TEXT) AS f,
            g.locking_mode AS g, CAST(h.writable_schema AS TEXT) AS h, CAST(i.foreign_keys AS TEXT) AS i,

@@ -39,6 +39,8 @@ mod backup;
 mod cancellation;
 mod damage;
 mod deletes;
+#[cfg(feature = "sqlx-0_9")]
+mod driver;
 mod extensions;
 mod locked;
 mod log;
@@ -48,6 +50,8 @@ mod opening;
 mod pages;
 mod place;
 mod plugin;
+#[cfg(feature = "sqlx-0_9")]
+mod pools;
 mod refusals;
 mod rows;
 mod same_file;

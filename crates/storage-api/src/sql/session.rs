@@ -1,12 +1,13 @@
 //! Statements of an application within a transaction of a store.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::error::Error;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::{FromSqlValue, SqlValue, StorageError};
+use crate::{FromSqlValue, Operation, SqlValue, StorageError, StorageErrorKind};
 
 /// The text of one statement, in the SQL of the database, with `$1`, `$2` and so on for its values.
 ///
@@ -47,6 +48,8 @@ impl From<&'static str> for Sql {
 ///
 /// Tables whose schema a statement leaves out are those in the schema of the store, which on PostgreSQL its key `schema`
 /// names.
+///
+/// What these methods cannot do, the connection of the driver can; see [`lend_connection`](Self::lend_connection).
 #[async_trait]
 pub trait Session: Send {
     /// Returns the database, by the name of its plugin: `sqlite`, `postgres` or `mysql`.
@@ -90,9 +93,55 @@ pub trait Session: Send {
         sql: Sql,
         values: Vec<SqlValue>,
     ) -> Result<Vec<SqlRow>, StorageError>;
+
+    /// Lends the connection of the database's driver, whose type only the plugin knows; each plugin has a method that
+    /// names it.
+    ///
+    /// The code may run anything with it. The store looks afterwards, at the next statement of the session or in the end:
+    /// the transaction must be the one that was lent, every answer must have been read, and what the store depends on in
+    /// the session must be as it was. Otherwise nothing is committed; unless it is certain that nothing was committed
+    /// before, the effect is unknown. A connection that was lent is closed when its transaction has ended.
+    ///
+    /// It may be lent again. Savepoints that are set with it end when the session is used in another way, and it must not
+    /// roll back to one that was set before.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::StorageErrorKind::Unsupported) by default, and from a store without a driver; the errors of
+    /// the database.
+    ///
+    /// # Cancel safety
+    /// As for [`execute_sql`](Self::execute_sql). A future of the driver that is dropped before its end may have done its
+    /// work or not, and may do it later: return an error after that.
+    async fn lend_connection(&mut self) -> Result<&mut (dyn Any + Send), StorageError> {
+        Err(no_connection("the store has no connection to lend"))
+    }
 }
 
 impl dyn Session + '_ {
+    /// Lends the connection of the driver, of the type `C`, if this is a session of that database. For plugins, whose
+    /// methods name the type.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::StorageErrorKind::Unsupported) if the session is one of another database, which the message
+    /// names, or of another version of the driver; the errors of [`lend_connection`](Session::lend_connection).
+    ///
+    /// # Cancel safety
+    /// As [`lend_connection`](Session::lend_connection).
+    pub async fn connection_of<C: Any>(&mut self, database: &str) -> Result<&mut C, StorageError> {
+        let found = self.database();
+        if found != database {
+            return Err(no_connection(format!(
+                "the session is one of '{found}', and its connection is not one of '{database}'"
+            )));
+        }
+        let connection = self.lend_connection().await?.downcast_mut();
+        connection.ok_or_else(|| {
+            no_connection(format!(
+                "the driver of '{database}' is one of another version"
+            ))
+        })
+    }
+
     /// Runs a statement without rows, and returns the number of rows that it changed, or found to change.
     ///
     /// # Errors
@@ -139,6 +188,13 @@ impl dyn Session + '_ {
     ) -> Result<Option<SqlRow>, StorageError> {
         Ok(self.select(sql, values).await?.into_iter().next())
     }
+}
+
+/// Returns the error of a session that has no such connection; the transaction may go on without it.
+fn no_connection(message: impl Into<String>) -> StorageError {
+    StorageError::new(StorageErrorKind::Unsupported, Operation::Transact)
+        .not_stored()
+        .with_message(message)
 }
 
 /// A row of a [`Session`].

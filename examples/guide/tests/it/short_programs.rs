@@ -158,6 +158,15 @@ fn the_post_is_deleted_and_its_revisions_go_on_in_the_second_run() {
     }
 }
 
+/// docs/guide/durable-state.md
+#[test]
+fn the_words_of_a_post_are_those_of_its_last_state() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_driver_connection");
+    let output = lines(program, folder.path(), &["blog.db"]);
+    assert_eq!(output, ["6 words", "4 words"]);
+}
+
 /// docs/guide/state-queries.md
 #[test]
 fn the_display_shows_each_shelf_and_goes_on_where_it_stopped() {

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use futures_util::future::join;
 use tokio::sync::Barrier;
 
+use super::driver::{Act, Driver};
 use super::with_handler;
 use crate::OnServer;
 use crate::states::{revision_of, state, store};
@@ -16,6 +17,8 @@ use crate::states::{revision_of, state, store};
 struct CrossCounting {
     /// The statement that counts one in a row.
     count: String,
+    /// The driver that runs it, in the place of the session.
+    driver: Option<Arc<dyn Driver>>,
     calls: Arc<AtomicUsize>,
     /// Holds the first two calls until each has one of the rows.
     both_have_one: Barrier,
@@ -33,13 +36,33 @@ impl ChangeHandler for CrossCounting {
             names.reverse();
         }
         let [first, second] = names;
-        let count = || Sql::assert_safe(self.count.clone());
-        session.execute(count(), [first.into()]).await?;
+        self.count(session, first).await?;
         if self.calls.fetch_add(1, Ordering::SeqCst) < 2 {
             self.both_have_one.wait().await;
         }
-        session.execute(count(), [second.into()]).await?;
+        self.count(session, second).await
+    }
+}
+
+impl CrossCounting {
+    async fn count(
+        &self,
+        session: &mut dyn Session,
+        name: &'static str,
+    ) -> Result<(), ExtensionError> {
+        if let Some(driver) = &self.driver {
+            return driver.act(session, Act::Run(count_of(name))).await;
+        }
+        let count = Sql::assert_safe(self.count.clone());
+        session.execute(count, [name.into()]).await?;
         Ok(())
+    }
+}
+
+fn count_of(name: &str) -> &'static str {
+    match name {
+        "left" => "UPDATE counts SET n = n + 1 WHERE name = 'left'",
+        _ => "UPDATE counts SET n = n + 1 WHERE name = 'right'",
     }
 }
 
@@ -50,6 +73,22 @@ impl ChangeHandler for CrossCounting {
 /// # Panics
 /// If it is otherwise.
 pub async fn changes_whose_handlers_deadlock_are_each_counted_once(tables: &dyn OnServer) {
+    deadlock(tables, None).await;
+}
+
+/// The same for handlers that count with the driver's connection, where a transaction that has failed in a deadlock is still
+/// there, so that certainly nothing is stored.
+///
+/// # Panics
+/// If it is otherwise.
+pub async fn changes_whose_handlers_deadlock_with_the_driver_are_counted_once(
+    tables: &dyn OnServer,
+    driver: Arc<dyn Driver>,
+) {
+    deadlock(tables, Some(driver)).await;
+}
+
+async fn deadlock(tables: &dyn OnServer, driver: Option<Arc<dyn Driver>>) {
     tables
         .run("CREATE TABLE counts (name VARCHAR(10) PRIMARY KEY, n BIGINT NOT NULL)")
         .await;
@@ -62,6 +101,7 @@ pub async fn changes_whose_handlers_deadlock_are_each_counted_once(tables: &dyn 
             "UPDATE {} SET n = n + 1 WHERE name = $1",
             tables.of_application("counts")
         ),
+        driver,
         calls: Arc::clone(&calls),
         both_have_one: Barrier::new(2),
     };

@@ -15,7 +15,7 @@ async fn open(tables: &dyn Tables, section: Section) -> Arc<dyn StateStore> {
 }
 
 /// Runs a statement in a transaction of the application, and returns the texts of its only row.
-async fn ask(states: &dyn StateStore, statement: &'static str) -> Vec<String> {
+pub(super) async fn ask(states: &dyn StateStore, statement: &'static str) -> Vec<String> {
     let found = Arc::new(Mutex::new(Vec::new()));
     let out = Arc::clone(&found);
     let work = SessionWork::new(move |session| {
