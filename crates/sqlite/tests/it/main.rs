@@ -38,6 +38,7 @@
 mod cancellation;
 mod damage;
 mod deletes;
+mod event_order;
 mod extensions;
 mod locked;
 mod log;
