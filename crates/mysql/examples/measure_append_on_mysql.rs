@@ -2,8 +2,8 @@
 //! `cargo run --release -p actix-persistence-mysql --example measure_append_on_mysql URL [IDS] [SECONDS]`.
 //!
 //! Every variant appends single events of 200 bytes to ever other ids in groups, each group a transaction, to tables of its
-//! own in the database `URL`. Two connections do so at the same time, each with the ids of every second slice, as the
-//! lanes of a journal have them, or with any ids, as two processes have them. What is printed is events per second and
+//! own in the database `URL`. Two connections do so at the same time, each with the ids of every second eighth of the slices, as
+//! the lanes of a journal have them, or with any ids, as two processes have them. What is printed is events per second and
 //! the ratio to rows alone. See `docs/adr/0005-commit-order.md`.
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a tool for people, not part of the crate
 
@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use actix_persistence_mysql::{MysqlJournal, MysqlOptions};
 use actix_persistence_storage_api::{
-    AtomicWrite, EventRecord, Journal, Payload, PersistenceId, TakeOverRequest, Timestamp,
-    WriteOutcome, WriterId,
+    AtomicWrite, EventRecord, Journal, Partition, Payload, PersistenceId, TakeOverRequest,
+    Timestamp, WriteOutcome, WriterId,
 };
 use sqlx::mysql::{MySqlArguments, MySqlConnectOptions};
 use sqlx::{Arguments, AssertSqlSafe, ConnectOptions, Executor, MySqlConnection, Row};
@@ -47,11 +47,13 @@ enum Variant {
     UpsertNumbered,
     /// The same in sessions without autocommit, which save the begin.
     UpsertNumberedNoBegin,
-    /// This crate's journal.
-    Journal,
+    /// The rows, whose partition the server derives from the slice.
+    RowsGenerated,
+    /// This crate's journal, with so many counters.
+    Journal(u16),
 }
 
-const VARIANTS: [Variant; 11] = [
+const VARIANTS: [Variant; 15] = [
     Variant::Rows,
     Variant::RowsWithoutIndex,
     Variant::Upsert,
@@ -62,7 +64,11 @@ const VARIANTS: [Variant; 11] = [
     Variant::NumberedOneByOne,
     Variant::UpsertNumbered,
     Variant::UpsertNumberedNoBegin,
-    Variant::Journal,
+    Variant::RowsGenerated,
+    Variant::Journal(8),
+    Variant::Journal(1),
+    Variant::Journal(2),
+    Variant::Journal(32),
 ];
 
 #[derive(Clone, Copy)]
@@ -123,7 +129,7 @@ async fn rate(url: &str, variant: Variant, load: Load) -> f64 {
     make_tables(&mut connection, variant, load.ids).await;
     let barrier = Arc::new(tokio::sync::Barrier::new(WRITERS));
     let journal = match variant {
-        Variant::Journal => Some(Arc::new(open(url, load.ids).await)),
+        Variant::Journal(partitions) => Some(Arc::new(open(url, load.ids, partitions).await)),
         _ => None,
     };
     let tasks: Vec<_> = (0..WRITERS)
@@ -151,7 +157,7 @@ async fn rate(url: &str, variant: Variant, load: Load) -> f64 {
 fn share(load: Load, writer: usize) -> Share {
     let ids = (0..load.ids).map(|at| (at, id(at * 7_919 % load.ids)));
     let mine = ids.filter(|(at, id)| match load.is_aligned {
-        true => usize::from(id.slice()) % WRITERS == writer,
+        true => partition(id) % WRITERS == writer,
         false => at % WRITERS == writer,
     });
     Share {
@@ -189,18 +195,20 @@ async fn make_tables(connection: &mut MySqlConnection, variant: Variant, ids: us
     let drop = "DROP TABLE IF EXISTS event_journal, event_tag, journal_metadata, event_journal_ordering, \
         actix_persistence_schema";
     execute(connection, drop).await;
-    if variant == Variant::Journal {
+    if let Variant::Journal(_) = variant {
         return;
     }
     let tables = [
         ("event_table", "event_journal"),
         ("event_index", "numbered"),
+        ("event_type_index", "typed"),
         ("tag_table", "event_tag"),
         ("tag_index", "tagged"),
         ("metadata_table", "journal_metadata"),
         ("unswept_index", "unswept"),
         ("ordering_table", "event_journal_ordering"),
         ("payload_type", "LONGBLOB NOT NULL"),
+        ("partitions", "8"),
     ];
     let sql = tables
         .iter()
@@ -218,7 +226,13 @@ async fn make_tables(connection: &mut MySqlConnection, variant: Variant, ids: us
     );
     let index = match variant {
         _ if is_numbered => "",
-        Variant::RowsWithoutIndex => "DROP INDEX numbered",
+        Variant::RowsWithoutIndex => "DROP INDEX numbered, DROP INDEX typed",
+        Variant::RowsGenerated => {
+            "DROP INDEX numbered, DROP INDEX typed, DROP COLUMN partition_nr, \
+             ADD COLUMN partition_nr TINYINT GENERATED ALWAYS AS (slice DIV 128) STORED, \
+             ADD KEY numbered (partition_nr, ordering), \
+             ADD KEY typed (entity_type, partition_nr, ordering)"
+        }
         _ => "DROP INDEX numbered, ADD KEY numbered (partition_nr, ordering)",
     };
     if !index.is_empty() {
@@ -237,8 +251,10 @@ async fn make_tables(connection: &mut MySqlConnection, variant: Variant, ids: us
     }
 }
 
-async fn open(url: &str, ids: usize) -> MysqlJournal {
-    let options = MysqlOptions::new(url).with_store(|store| store.with_auto_initialize(true));
+async fn open(url: &str, ids: usize, partitions: u16) -> MysqlJournal {
+    let options = MysqlOptions::new(url)
+        .with_store(|store| store.with_auto_initialize(true))
+        .with_counter_partitions(partitions);
     let journal = MysqlJournal::new(options).unwrap();
     journal.initialize().await.unwrap();
     let all: Vec<_> = (0..ids).collect();
@@ -297,7 +313,7 @@ async fn statement_rate(
         }
         let mut next = number(&mut connection, variant, &group).await;
         for rows in chunks(&group) {
-            insert(&mut connection, rows, &mut next).await;
+            insert(&mut connection, variant, rows, &mut next).await;
         }
         execute(&mut connection, "COMMIT").await;
         events += group.len();
@@ -383,7 +399,8 @@ async fn fence(connection: &mut MySqlConnection, variant: Variant, rows: &[(Pers
 }
 
 fn partition(id: &PersistenceId) -> usize {
-    usize::from(id.slice()) % PARTITIONS
+    let partition = Partition::of_slice(id.slice(), PARTITIONS as u16);
+    usize::from(partition.unwrap().nr())
 }
 
 /// Gives the first number of each partition; all the same where nothing is numbered.
@@ -439,12 +456,18 @@ async fn number(
 
 async fn insert(
     connection: &mut MySqlConnection,
+    variant: Variant,
     rows: &[(PersistenceId, i64)],
     next: &mut Option<[i64; PARTITIONS]>,
 ) {
-    let row = format!("({})", ["?"; 12].join(", "));
+    let is_generated = variant == Variant::RowsGenerated;
+    let (column, columns) = match is_generated {
+        true => ("", 12),
+        false => ("partition_nr, ", 13),
+    };
+    let row = format!("({})", vec!["?"; columns].join(", "));
     let sql = format!(
-        "INSERT INTO event_journal (persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, \
+        "INSERT INTO event_journal (persistence_id, sequence_nr, ordering, slice, {column}timestamp, writer_uuid, \
          serializer_id, event_manifest, adapter_manifest, tag_count, bytes, payload) VALUES {}",
         vec![row; rows.len()].join(", ")
     );
@@ -459,7 +482,11 @@ async fn insert(
             .bind(id.as_str().as_bytes().to_vec())
             .bind(*number)
             .bind(ordering)
-            .bind(i64::from(id.slice()))
+            .bind(i64::from(id.slice()));
+        if !is_generated {
+            query = query.bind(partition(id) as i64);
+        }
+        query = query
             .bind(Timestamp::now().as_micros())
             .bind(&[7_u8; 16][..])
             .bind(1_i64)

@@ -26,18 +26,19 @@ CREATE TABLE IF NOT EXISTS {event_table} (
     checksum               BIGINT,                  -- over all that is read; NULL in rows of other tools
     payload                {payload_type},
     PRIMARY KEY (persistence_id, sequence_nr),
-    UNIQUE KEY {event_index} (partition_nr, ordering)
+    UNIQUE KEY {event_index} (partition_nr, ordering),
+    -- Only for queries of the events of an entity type.
+    KEY {event_type_index} (entity_type, partition_nr, ordering)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
+-- A tag names its event by the place in the order of commits, which is shorter than the id.
 CREATE TABLE IF NOT EXISTS {tag_table} (
-    persistence_id VARBINARY(255) NOT NULL,
-    sequence_nr    BIGINT         NOT NULL,
-    tag            VARBINARY(255) NOT NULL, -- UTF-8
-    slice          SMALLINT       NOT NULL,
-    partition_nr   TINYINT        NOT NULL,
-    ordering       BIGINT         NOT NULL,
-    PRIMARY KEY (persistence_id, sequence_nr, tag),
-    KEY {tag_index} (tag, partition_nr, ordering)
+    tag          VARBINARY(255) NOT NULL, -- UTF-8
+    partition_nr TINYINT        NOT NULL,
+    ordering     BIGINT         NOT NULL,
+    slice        SMALLINT       NOT NULL,
+    PRIMARY KEY (tag, partition_nr, ordering),
+    KEY {tag_index} (partition_nr, ordering)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
 -- One row for each persistence id that was ever written or taken over; every number in it is only ever raised.

@@ -184,8 +184,8 @@ pub(crate) const TRY_JOURNAL: &[&str] = &[
      SELECT persistence_id, sequence_nr, ordering, slice, partition_nr, timestamp, writer_uuid, serializer_id,
          event_manifest, adapter_manifest, tag_count, bytes, checksum, payload
      FROM {event_table} WHERE 1 = 0",
-    "INSERT INTO {tag_table} (persistence_id, sequence_nr, tag, slice, partition_nr, ordering)
-     SELECT persistence_id, sequence_nr, tag, slice, partition_nr, ordering FROM {tag_table} WHERE 1 = 0",
+    "INSERT INTO {tag_table} (tag, partition_nr, ordering, slice)
+     SELECT tag, partition_nr, ordering, slice FROM {tag_table} WHERE 1 = 0",
     "INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
      SELECT persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid FROM {metadata_table} WHERE 1 = 0",
     "UPDATE {metadata_table} SET highest = highest WHERE 1 = 0",

@@ -213,6 +213,7 @@ impl<D: Dialect> SqlJournal<D> {
 pub(crate) fn journal_names<D: Dialect>(options: &D::Options) -> Result<SqlNames, InvalidOption> {
     let [events, tags, metadata] = options.store().journal_tables()?;
     Ok(D::names(options)?
+        .plain("event_type_index", &events.index("typed"))
         .plain("tag_index", &tags.index("ordering"))
         .plain("unswept_index", &metadata.index("unswept"))
         .table("event_table", &events)

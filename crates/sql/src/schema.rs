@@ -73,7 +73,7 @@ struct Versions {
 
 impl<D: Dialect> StoreSchema<D> {
     /// Makes the schema of the tables `{event_table}`, `{tag_table}` and `{metadata_table}`, with names for indexes:
-    /// `{tag_index}` and `{unswept_index}`.
+    /// `{event_type_index}`, `{tag_index}` and `{unswept_index}`.
     ///
     /// # Errors
     /// If a name cannot be used.

@@ -23,6 +23,9 @@ CREATE TABLE {event_table} (
     UNIQUE (persistence_id, sequence_nr)
 ) STRICT;
 
+-- Only for queries of the events of an entity type; in it those of a type are in the order of `ordering`, the rowid.
+CREATE INDEX {event_type_index} ON {event_table} (entity_type);
+
 CREATE TABLE {tag_table} (
     tag      TEXT    NOT NULL,
     ordering INTEGER NOT NULL,

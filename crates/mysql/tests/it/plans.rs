@@ -4,11 +4,13 @@
 
 use actix_persistence_sql_tests::Tables;
 use actix_persistence_storage_api::{
-    FindStates, Payload, PersistenceIdsQuery, StateChangesQuery, StateStore, StateUpdate,
+    AtomicWrite, FindStates, Journal, Payload, PersistenceIdsQuery, PurgeProgress,
+    StateChangesQuery, StateStore, StateUpdate, WriterId,
 };
+use actix_persistence_tck::TakeOverOne;
 
 use crate::commit_order::partition_of;
-use crate::place::{Place, id};
+use crate::place::{Place, event, id, replay_all};
 
 const ROWS: i64 = 100_000;
 
@@ -202,4 +204,55 @@ async fn counters_are_compared_with_the_rows_by_an_index() {
     }
     let update = StateUpdate::new(id("a"), 1, Payload::new(1, "m", "1"));
     store.upsert(update).await.unwrap();
+}
+
+/// A journal with many tags reads and removes those of an id by their places, and no others.
+#[tokio::test]
+async fn tags_of_an_id_are_read_and_removed_without_those_of_others() {
+    let place = Place::new().await;
+    let journal = place.journal().await;
+    place
+        .run(format!(
+            "INSERT INTO event_tag (tag, partition_nr, ordering, slice) {NUMBERS} \
+             SELECT 'red', n % 8, n, n % 8 * 128 FROM numbers"
+        ))
+        .await;
+    let id = id("a");
+    let writer = WriterId::random();
+    let epoch = journal.take_over_one(&id, writer).await.unwrap().epoch;
+    let events = (1..=10).map(|number| event(number, writer, "x").with_tags(["red", "green"]));
+    let write = AtomicWrite::new(id.clone(), epoch, events.collect()).unwrap();
+    assert!(journal.write_messages(vec![write]).await.unwrap()[0].is_stored());
+    let before = rows_read(&place, "event_tag").await;
+    let page = replay_all(&journal, &id).await;
+    assert!(page.events.iter().all(|event| event.tags.len() == 2));
+    assert_eq!(rows_read(&place, "event_tag").await - before, 20);
+    let purged = journal.purge(&id).await.unwrap();
+    assert_eq!(purged, PurgeProgress::Done);
+    let read = rows_read(&place, "event_tag").await - before;
+    assert!(read < 100, "{read} rows of tags were read");
+    let left = Tables::number(&place, "SELECT COUNT(*) FROM event_tag").await;
+    assert_eq!(left, ROWS);
+}
+
+/// As a query of the events of a rare type would: the index has them beside each other.
+#[tokio::test]
+async fn events_of_a_rare_type_are_found_without_those_of_others() {
+    let place = Place::new().await;
+    place.journal().await;
+    place
+        .run(format!(
+            "INSERT INTO event_journal (persistence_id, sequence_nr, slice, partition_nr, timestamp, writer_uuid, \
+                 serializer_id, event_manifest, adapter_manifest, tag_count, bytes, ordering, payload) {NUMBERS} \
+             SELECT CONCAT(IF(n % 10000, 'Test|', 'Rare|'), n), 1, 3, 0, 0, REPEAT('0', 16), 1, 'm', '', 0, 1, n, X'01' \
+             FROM numbers"
+        ))
+        .await;
+    place.run("ANALYZE TABLE event_journal").await;
+    let before = rows_read(&place, "event_journal").await;
+    let found = "SELECT COUNT(*) FROM (SELECT ordering FROM event_journal WHERE entity_type = 'Rare' AND partition_nr = 0 \
+                 AND ordering > 0 ORDER BY ordering LIMIT 100) AS found";
+    assert_eq!(Tables::number(&place, found).await, 10);
+    let read = rows_read(&place, "event_journal").await - before;
+    assert!(read <= 11, "{read} rows were read");
 }

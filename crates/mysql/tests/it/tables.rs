@@ -75,6 +75,10 @@ impl Tables for Place {
         )
     }
 
+    fn key_of_tags(&self) -> &'static str {
+        "partition_nr, ordering, slice"
+    }
+
     fn columns_of_slice(&self) -> &'static str {
         "slice, partition_nr"
     }

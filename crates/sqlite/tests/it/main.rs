@@ -41,6 +41,7 @@ mod damage;
 mod deletes;
 #[cfg(feature = "sqlx-0_9")]
 mod driver;
+mod event_order;
 mod extensions;
 mod locked;
 mod log;

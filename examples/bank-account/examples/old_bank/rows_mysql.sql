@@ -1,6 +1,6 @@
-SELECT CONCAT('INSERT INTO event_journal (persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, ',
+SELECT CONCAT('INSERT INTO event_journal (persistence_id, sequence_nr, ordering, slice, partition_nr, timestamp, writer_uuid, ',
     'serializer_id, event_manifest, adapter_manifest, tag_count, bytes, checksum, payload) VALUES (',
-    CONCAT_WS(', ', QUOTE(CONVERT(persistence_id USING utf8mb4)), sequence_nr, ordering, slice, timestamp,
+    CONCAT_WS(', ', QUOTE(CONVERT(persistence_id USING utf8mb4)), sequence_nr, ordering, slice, partition_nr, timestamp,
         CONCAT('0x', HEX(writer_uuid)), serializer_id, QUOTE(event_manifest), QUOTE(adapter_manifest), tag_count, bytes,
         checksum, CONCAT('0x', HEX(payload))), ')', CHAR(59 USING utf8mb4))
 FROM event_journal ORDER BY event_journal.persistence_id, sequence_nr;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actix_persistence_sql::{EventRow, SqlError, Values, get_integer};
-use actix_persistence_storage_api::{Payload, PersistenceId, StorageErrorKind};
+use actix_persistence_storage_api::{Payload, StorageErrorKind};
 use sqlx::{MySqlConnection, SqlStr};
 
 use super::numbering::Place;
@@ -16,8 +16,6 @@ const MANY_BYTES: usize = 512 * 1024;
 const BYTES_BESIDE: usize = 2 * 1024;
 
 struct TagRow {
-    id: PersistenceId,
-    sequence_nr: i64,
     tag: Arc<str>,
     slice: u16,
     place: Place,
@@ -27,11 +25,11 @@ struct TagRow {
 pub(super) async fn insert(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
-    mut events: Vec<EventRow>,
+    events: Vec<EventRow>,
     places: &[Place],
 ) -> Result<(), SqlError> {
     check_size(connection, &events).await?;
-    let tags = tag_rows(&mut events, places);
+    let tags = tag_rows(&events, places);
     let has_metadata = events.iter().any(|row| row.event.metadata.is_some());
     let statement = if has_metadata {
         &queries.insert_events_with_metadata
@@ -50,14 +48,12 @@ pub(super) async fn insert(
     let total = tags.len();
     let mut tags = tags.into_iter();
     for size in chunk_sizes(total) {
-        let mut values = Values::<Mysql>::with_capacity(6 * size);
+        let mut values = Values::<Mysql>::with_capacity(4 * size);
         for row in tags.by_ref().take(size) {
-            values.id(&row.id);
-            values.integer(row.sequence_nr);
             values.key(&row.tag);
-            values.integer(i64::from(row.slice));
             values.integer(row.place.partition);
             values.integer(row.place.ordering);
+            values.integer(i64::from(row.slice));
         }
         execute(connection, &queries.insert_tags, size, values).await?;
     }
@@ -111,13 +107,11 @@ fn payload_bytes(row: &EventRow) -> usize {
     row.event.payload.len() + metadata.map_or(0, Payload::len)
 }
 
-fn tag_rows(events: &mut [EventRow], places: &[Place]) -> Vec<TagRow> {
+fn tag_rows(events: &[EventRow], places: &[Place]) -> Vec<TagRow> {
     let mut rows = Vec::new();
-    for (row, place) in events.iter_mut().zip(places) {
+    for (row, place) in events.iter().zip(places) {
         for tag in &row.event.tags {
             rows.push(TagRow {
-                id: row.id.clone(),
-                sequence_nr: row.sequence_nr(),
                 tag: Arc::clone(tag),
                 slice: row.slice,
                 place: *place,
