@@ -36,7 +36,7 @@ impl Place {
     pub(crate) fn postgres() -> Self {
         Self {
             config: Some("postgres.toml"),
-            database: Some(OwnDatabase::create(Database::Postgres)),
+            database: Some(OwnDatabase::create(Database::Postgres, "blog")),
             ..Self::default()
         }
     }
@@ -44,7 +44,7 @@ impl Place {
     pub(crate) fn mysql() -> Self {
         Self {
             config: Some("mysql.toml"),
-            database: Some(OwnDatabase::create(Database::MariaDb)),
+            database: Some(OwnDatabase::create(Database::MariaDb, "blog")),
             ..Self::default()
         }
     }

@@ -6,6 +6,10 @@
 //! cargo run -p guide --bin personal_data -- shop.db shop-keys forget
 //! ```
 //!
+//! In the place of the file may be the URL of a database on PostgreSQL, MariaDB or MySQL, and its password in the variable
+//! `SHOP_PASSWORD`.
+//! `note TEXT` keeps a note about the parcels, which is about nobody and so is not encrypted.
+//!
 //! Each run prints what is known of the customer. With `wait` as the last argument it then waits for the end of its input.
 #![allow(clippy::print_stdout)] // printing is what the program is for
 
@@ -36,6 +40,7 @@ const PROTOBUF: u32 = 1_000;
 
 const REGISTERED: &str = "shop.registered";
 const ORDERED: &str = "shop.ordered";
+const NOTED: &str = "shop.noted";
 const FORGOTTEN: &str = "shop.forgotten";
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -54,9 +59,16 @@ struct Ordered {
     cents: u64,
 }
 
+#[derive(Clone, PartialEq, prost::Message)]
+struct Noted {
+    #[prost(string, tag = "1")]
+    text: String,
+}
+
 enum CustomerEvent {
     Registered(Registered),
     Ordered(Ordered),
+    Noted(Noted),
     /// The personal data of the customer is gone.
     Forgotten,
 }
@@ -66,6 +78,7 @@ impl ToPayload for CustomerEvent {
         let (manifest, bytes) = match self {
             CustomerEvent::Registered(event) => (REGISTERED, event.encode_to_vec()),
             CustomerEvent::Ordered(event) => (ORDERED, event.encode_to_vec()),
+            CustomerEvent::Noted(event) => (NOTED, event.encode_to_vec()),
             CustomerEvent::Forgotten => (FORGOTTEN, Vec::new()),
         };
         encoder.with_manifest(manifest).bytes::<PROTOBUF>(&bytes)
@@ -73,13 +86,14 @@ impl ToPayload for CustomerEvent {
 }
 
 impl FromPayload for CustomerEvent {
-    const MANIFESTS: &'static [&'static str] = &[REGISTERED, ORDERED, FORGOTTEN];
+    const MANIFESTS: &'static [&'static str] = &[REGISTERED, ORDERED, NOTED, FORGOTTEN];
 
     fn from_payload(stored: &Stored<'_>) -> Result<Self, DecodeError> {
         let bytes = stored.bytes_of::<PROTOBUF>()?;
         let event = match stored.manifest() {
             REGISTERED => Registered::decode(bytes).map(CustomerEvent::Registered),
             ORDERED => Ordered::decode(bytes).map(CustomerEvent::Ordered),
+            NOTED => Noted::decode(bytes).map(CustomerEvent::Noted),
             FORGOTTEN => Ok(CustomerEvent::Forgotten),
             _ => return Err(stored.unknown_manifest()),
         };
@@ -96,7 +110,7 @@ impl Event for CustomerEvent {
     fn data_subject(&self) -> Option<Cow<'_, str>> {
         match self {
             CustomerEvent::Registered(event) => Some(event.customer.as_str().into()),
-            CustomerEvent::Ordered(_) | CustomerEvent::Forgotten => None,
+            CustomerEvent::Ordered(_) | CustomerEvent::Noted(_) | CustomerEvent::Forgotten => None,
         }
     }
 
@@ -169,6 +183,8 @@ impl PersistentActor for Customer {
                 });
             }
             CustomerEvent::Ordered(ordered) => self.known.cents.push(ordered.cents),
+            // For those who pack.
+            CustomerEvent::Noted(_) => {}
             CustomerEvent::Forgotten => self.known.person = None,
         }
     }
@@ -324,19 +340,42 @@ fn load(path: &Path) -> anyhow::Result<FileKey> {
     })
 }
 
+// ANCHOR: config
+/// Stores everything in one database, which is a file unless it is a URL.
+fn config(database: &str) -> Config {
+    let kind = match database.split_once("://") {
+        Some((kind, _)) => kind,
+        None => "sqlite",
+    };
+    let config = Config::new().with("persistence.journal.shop.compression", "zstd");
+    let stores = ["journal", "snapshot-store"].into_iter();
+    stores.fold(config, |config, store| {
+        let section = format!("persistence.{store}.shop");
+        let config = config
+            .with(&format!("persistence.{store}.plugin"), "shop")
+            .with(&format!("{section}.kind"), kind)
+            .with(&format!("{section}.url"), database)
+            .with(&format!("{section}.auto-initialize"), true);
+        match kind {
+            "sqlite" => config,
+            _ => config.with(&format!("{section}.password-env"), "SHOP_PASSWORD"),
+        }
+    })
+}
+// ANCHOR_END: config
+
 #[actix::main]
 async fn main() -> anyhow::Result<()> {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let [database, folder, command @ ..] = &arguments[..] else {
         anyhow::bail!(
-            "personal_data DATABASE KEYS [register NAME EMAIL | order CENTS... | forget] [wait]"
+            "personal_data DATABASE KEYS [register NAME EMAIL | order CENTS... | note TEXT | forget] [wait]"
         );
     };
     // ANCHOR: open
     let keys = Arc::new(FileKeys::open(Path::new(folder))?);
     let persistence = Persistence::builder()
-        .sqlite(database)
-        .config(Config::new().with("persistence.journal.sqlite.compression", "zstd"))
+        .config(config(database))
         .key_store(Arc::clone(&keys) as Arc<dyn KeyStore>)
         .open()
         .await?;
@@ -362,6 +401,11 @@ async fn main() -> anyhow::Result<()> {
                 let event = CustomerEvent::Ordered(Ordered { cents });
                 customer.send(Store(event)).await??;
             }
+        }
+        [first, text] if first == "note" => {
+            let text = text.clone();
+            let event = CustomerEvent::Noted(Noted { text });
+            customer.send(Store(event)).await??;
         }
         // ANCHOR: forget
         [first] if first == "forget" => {

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod cleaning_up;
+#[path = "../../../blog-post/tests/it/own_database.rs"]
+mod own_database;
 mod personal_data;
 mod program;
 mod published_events;

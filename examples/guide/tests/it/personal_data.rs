@@ -2,110 +2,199 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use actix_persistence_test_servers::Database;
+use tempfile::TempDir;
+
+use crate::own_database::OwnDatabase;
 use crate::program::stdout_of;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_personal_data");
 
-fn run(folder: &Path, command: &[&str]) -> String {
-    let arguments = [&["shop.db", "keys"], command].concat();
-    stdout_of(PROGRAM, folder, &arguments)
+/// A shop with a folder for its keys, and its database, which is a file in that folder or on a server.
+struct Shop {
+    folder: TempDir,
+    server: Option<(Database, OwnDatabase)>,
 }
 
-/// Runs a command, and kills the program when it has printed what is known.
-fn run_and_kill(folder: &Path, command: &[&str]) -> String {
-    let mut child = Command::new(PROGRAM)
-        .args(["shop.db", "keys"])
-        .args(command)
-        .arg("wait")
-        .current_dir(folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let known = lines.next().unwrap().unwrap();
-    assert_eq!(lines.next().unwrap().unwrap(), "waiting");
-    child.kill().unwrap();
-    child.wait().unwrap();
-    known
-}
-
-/// Asserts that no file of the database holds this text.
-fn assert_nowhere(folder: &Path, text: &str) {
-    let mut looked_at = 0;
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_file() {
-            let bytes = fs::read(&path).unwrap();
-            let found = bytes
-                .windows(text.len())
-                .any(|part| part == text.as_bytes());
-            assert!(!found, "{text} is in {}", path.display());
-            looked_at += bytes.len();
+impl Shop {
+    fn in_a_file() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            server: None,
         }
     }
-    assert!(looked_at > 4_096, "there is a database");
+
+    fn on(database: Database) -> Self {
+        Self {
+            server: Some((database, OwnDatabase::create(database, "shop"))),
+            ..Self::in_a_file()
+        }
+    }
+
+    fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The program with its database, its keys, and a command.
+    fn command(&self, command: &[&str]) -> Command {
+        let mut program = Command::new(PROGRAM);
+        program.current_dir(self.folder());
+        match &self.server {
+            Some((_, own)) => {
+                let (url, password) = own.address();
+                program.env("SHOP_PASSWORD", password).arg(url)
+            }
+            None => program.arg("shop.db"),
+        };
+        program.arg("keys").args(command);
+        program
+    }
+
+    fn run(&self, command: &[&str]) -> String {
+        let output = self.command(command).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success() && stderr.is_empty(), "{stderr}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Runs a command, and kills the program when it has printed what is known.
+    fn run_and_kill(&self, command: &[&str]) -> String {
+        let mut child = self
+            .command(command)
+            .arg("wait")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let known = lines.next().unwrap().unwrap();
+        assert_eq!(lines.next().unwrap().unwrap(), "waiting");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        known
+    }
+
+    /// Lets the server write to its files what it has in memory only, and returns the folder of all its files.
+    fn flushed(&self) -> PathBuf {
+        let Some((database, own)) = &self.server else {
+            return self.folder().to_owned();
+        };
+        let (flush, folder) = match database {
+            Database::MariaDb => {
+                let tables = ["event_journal", "snapshot"];
+                let tables = tables.map(|table| format!("{}.{table}", own.name()));
+                let flush = format!("FLUSH TABLES {} FOR EXPORT", tables.join(", "));
+                (flush, "SELECT @@datadir")
+            }
+            _ => ("CHECKPOINT".to_owned(), "SHOW data_directory"),
+        };
+        own.run(&flush).unwrap();
+        own.run(folder).unwrap().unwrap().into()
+    }
+
+    /// Returns the files of the database that hold this text: tables, logs, and whatever else is there.
+    fn files_with(&self, text: &str) -> Vec<String> {
+        let folder = self.flushed();
+        let readable = fs::read_dir(&folder).is_ok_and(|mut files| files.next().is_some());
+        assert!(readable, "{} cannot be read", folder.display());
+        // Of a server that others use, files may go while it looks: that is no error to it.
+        let found = Command::new("grep")
+            .args(["-rlazsF", "--exclude-dir=keys", "-e", text])
+            .arg(&folder)
+            .output()
+            .unwrap();
+        let found = String::from_utf8(found.stdout).unwrap();
+        found.lines().map(str::to_owned).collect()
+    }
 }
 
-const ADA: &str = "Ada <ada@example.org>";
+/// A text that stands nowhere else.
+fn unheard(begin: &str) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    format!("{begin}{}-{}", std::process::id(), now.as_nanos())
+}
 
-#[test]
-fn a_customer_is_forgotten_and_the_orders_stay() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    let registered = run_and_kill(folder, &["register", "Ada", "ada@example.org"]);
+/// Plays the life of a customer, in which the program is killed; `of_tables` and `of_logs` are parts of the names of files.
+fn forgets_a_customer(shop: &Shop, of_tables: &str, of_logs: &str) {
+    let email = format!("{}@example.org", unheard("ada-"));
+    let ada = format!("Ada <{email}>");
+    let registered = shop.run_and_kill(&["register", "Ada", &email]);
     assert_eq!(
         registered,
-        format!("{ADA}: 0 orders, 0 cents (from snapshot 0)")
+        format!("{ada}: 0 orders, 0 cents (from snapshot 0)")
     );
-    // The write-ahead log was not copied by anybody yet.
-    assert!(folder.join("shop.db-wal").is_file());
-    assert_nowhere(folder, "ada@example");
+    assert_eq!(shop.files_with(&email), [""; 0]);
 
-    let ordered = run_and_kill(folder, &["order", "100", "20", "3"]);
+    // What is about nobody is found, so that the search would find the rest.
+    let note = unheard("parcel-");
+    shop.run_and_kill(&["note", &note]);
+    let found = shop.files_with(&note);
+    for part in [of_tables, of_logs] {
+        let is_there = found.iter().any(|file| file.contains(part));
+        assert!(is_there, "{note} is not in {part:?}: {found:?}");
+    }
+
+    let ordered = shop.run_and_kill(&["order", "100", "20", "3"]);
     assert_eq!(
         ordered,
-        format!("{ADA}: 3 orders, 123 cents (from snapshot 0)")
+        format!("{ada}: 3 orders, 123 cents (from snapshot 0)")
     );
-    assert_nowhere(folder, "ada@example");
-    let known = run(folder, &[]);
+    assert_eq!(shop.files_with(&email), [""; 0]);
+    let known = shop.run(&[]);
     assert_eq!(
         known,
-        format!("{ADA}: 3 orders, 123 cents (from snapshot 3)\n")
+        format!("{ada}: 3 orders, 123 cents (from snapshot 3)\n")
     );
 
-    let forgotten = run(folder, &["forget"]);
+    let forgotten = shop.run(&["forget"]);
     assert_eq!(
         forgotten,
         "somebody: 3 orders, 123 cents (from snapshot 3)\n"
     );
     // The snapshot cannot be read any more, so every event is; that of the registration is shredded.
-    let known = run(folder, &[]);
-    assert_eq!(known, "somebody: 3 orders, 123 cents (from snapshot 0)\n");
-    let again = run_and_kill(folder, &["order", "7"]);
-    assert_eq!(again, "somebody: 4 orders, 130 cents (from snapshot 0)");
-    let known = run(folder, &[]);
-    assert_eq!(known, "somebody: 4 orders, 130 cents (from snapshot 6)\n");
-    assert_nowhere(folder, "ada@example");
+    let known = shop.run(&[]);
+    assert_eq!(known, "somebody: 3 orders, 123 cents (from snapshot 6)\n");
+    let again = shop.run_and_kill(&["order", "7"]);
+    assert_eq!(again, "somebody: 4 orders, 130 cents (from snapshot 6)");
+    assert_eq!(shop.files_with(&email), [""; 0]);
+}
+
+#[test]
+fn a_customer_in_a_file_is_forgotten_and_the_orders_stay() {
+    let shop = Shop::in_a_file();
+    forgets_a_customer(&shop, "shop.db", "shop.db-wal");
+}
+
+#[test]
+fn a_customer_on_postgres_is_forgotten_and_the_orders_stay() {
+    let shop = Shop::on(Database::Postgres);
+    forgets_a_customer(&shop, "/base/", "/pg_wal/");
+}
+
+#[test]
+fn a_customer_on_mariadb_is_forgotten_and_the_orders_stay() {
+    let shop = Shop::on(Database::MariaDb);
+    forgets_a_customer(&shop, "event_journal", "/ib_logfile0");
 }
 
 #[test]
 fn without_its_keys_the_database_is_of_no_use() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    run(folder, &["register", "Ada", "ada@example.org"]);
+    let shop = Shop::in_a_file();
+    let folder = shop.folder();
+    shop.run(&["register", "Ada", "ada@example.org"]);
     fs::rename(folder.join("keys"), folder.join("lost")).unwrap();
     assert_fails(folder, "a lost key is not a destroyed one");
 }
 
 #[test]
 fn a_key_file_that_was_cut_off_does_not_count_as_destroyed() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    run(folder, &["register", "Ada", "ada@example.org"]);
+    let shop = Shop::in_a_file();
+    let folder = shop.folder();
+    shop.run(&["register", "Ada", "ada@example.org"]);
     let mut files = fs::read_dir(folder.join("keys")).unwrap();
     let file = files.next().unwrap().unwrap().path();
     let whole = fs::read(&file).unwrap();
@@ -115,10 +204,10 @@ fn a_key_file_that_was_cut_off_does_not_count_as_destroyed() {
         assert!(stderr.contains("is cut off"), "{stderr}");
     }
     fs::write(&file, whole).unwrap();
-    let known = run(folder, &[]);
+    let known = shop.run(&[]);
     assert_eq!(
         known,
-        format!("{ADA}: 0 orders, 0 cents (from snapshot 0)\n")
+        format!("Ada <ada@example.org>: 0 orders, 0 cents (from snapshot 0)\n")
     );
 }
 
