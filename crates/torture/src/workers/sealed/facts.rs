@@ -72,8 +72,13 @@ pub(crate) fn text_of(uid: u64, subject: Option<&str>) -> String {
 
 /// Looks at what was read of a value that has this name, or would have it if it were about a person.
 fn look(name: &str, uid: u64, subject: Option<&str>, text: &str) {
-    let (answered, expected) = (last_answer(), subject.map(|_| Answered::Key));
-    if answered != expected {
+    let answered = last_answer();
+    let is_right = match subject {
+        Some(_) => answered == Some(Answered::Key),
+        // That of one before which could not be read may still be there.
+        None => matches!(answered, None | Some(Answered::Unknown)),
+    };
+    if !is_right {
         fault(format!(
             "{name} of {} is read after the keys have answered {answered:?}",
             Uid(uid)
