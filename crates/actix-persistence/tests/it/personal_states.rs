@@ -52,8 +52,8 @@ impl KeyStore for LateKeys {
 
     fn find_key(&self, id: &KeyId) -> Result<FoundKey, Box<dyn Error + Send + Sync>> {
         let one_less = |left: u32| left.checked_sub(1);
-        let order = Ordering::AcqRel;
-        match self.failures.fetch_update(order, order, one_less) {
+        let failures = &self.failures;
+        match failures.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_less) {
             Ok(_) => Err("the keys are locked".into()),
             Err(_) => self.keys.find_key(id),
         }

@@ -46,7 +46,7 @@ const LONGEST_PHASE: Duration = Duration::from_secs(6);
 /// The largest number of lines for which a process lives.
 const LONGEST_LIFE: u64 = 2_500;
 /// The longest time between two keys that are destroyed.
-const LONGEST_KEY: Duration = Duration::from_millis(150);
+const LONGEST_KEY: Duration = Duration::from_millis(500);
 /// One round in this many has a server of its own, which is killed.
 const WITH_SERVER: u64 = 3;
 /// The longest time between two kills of the server.

@@ -20,9 +20,11 @@ pub(crate) const NOT_NOW: &str = "the keys cannot be read at this moment";
 /// The share of questions for a present key that are not answered: one in this many.
 const SILENT_ABOUT_SUBJECTS: u32 = 40;
 /// The share of questions for the key of an id that are not answered: one in this many.
-const SILENT_ABOUT_IDS: u32 = 400;
+const SILENT_ABOUT_IDS: u32 = 800;
 /// The share of questions for the key of an id for which it is not there for a moment, as if it were lost.
-const LOST: u32 = 1_200;
+const LOST: u32 = 2_500;
+/// The same of a query, which asks far less often.
+const SILENT_TO_QUERIES: u32 = 8;
 /// The bytes of an id.
 const ID: usize = 16;
 
@@ -39,6 +41,15 @@ pub(crate) enum Answered {
 
 thread_local! {
     static LAST_ANSWER: Cell<Option<Answered>> = const { Cell::new(None) };
+    static QUERYING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a part of a query, to which keys are silent more often.
+pub(crate) fn querying<T>(part: impl FnOnce() -> T) -> T {
+    QUERYING.set(true);
+    let result = part();
+    QUERYING.set(false);
+    result
 }
 
 /// Returns the answer that the value at hand is read with, and forgets it: each value has to ask again.
@@ -117,7 +128,10 @@ impl KeyStore for FolderKeys {
 
     fn find_key(&self, id: &KeyId) -> Result<FoundKey, Box<dyn Error + Send + Sync>> {
         LAST_ANSWER.set(None);
-        self.try_now(SILENT_ABOUT_IDS)?;
+        self.try_now(match QUERYING.get() {
+            true => SILENT_TO_QUERIES,
+            false => SILENT_ABOUT_IDS,
+        })?;
         if self.happens(LOST) {
             LAST_ANSWER.set(Some(Answered::Unknown));
             return Ok(FoundKey::Unknown);

@@ -1,5 +1,7 @@
 //! Follows what a process publishes, and the changes of states of all processes.
 
+use std::future::poll_fn;
+
 use actix_persistence::error::ErrorChain;
 use actix_persistence::prelude::*;
 use actix_persistence::query::{Changed, QueryError, StateOffset};
@@ -7,6 +9,7 @@ use futures_util::StreamExt;
 
 use super::facts::{Form, Keep};
 use super::held::ENTITY;
+use super::keys::querying;
 use super::trouble::is_of_lost_key;
 use crate::workers::{count, fault};
 
@@ -34,7 +37,11 @@ pub(super) async fn to_changes(persistence: Persistence) {
     };
     let from_start = || queries.changes_by_slices::<Keep>(ENTITY, 0..=1023, StateOffset::start());
     let mut changes = from_start();
-    while let Some(change) = changes.next().await {
+    loop {
+        let next = poll_fn(|cx| querying(|| changes.poll_next_unpin(cx)));
+        let Some(change) = next.await else {
+            break;
+        };
         match change {
             Ok(Changed::Updated(updated)) if updated.state.0.is_none() => {
                 count("changes without keys");

@@ -13,6 +13,8 @@ use actix_persistence::prelude::*;
 use actix_persistence::{StoreResponse, error::RejectionCause};
 use actix_persistence_history::{Answer, Done, Incarnation, Operation, Recovered, Uid, What, fold};
 
+use tokio::time::sleep;
+
 use super::facts::{
     FIRST, Fact, Form, Policy, Seen, Shot, StoredShot, digest_path, has_own_tags, tag_of_call,
     uid_tag,
@@ -506,9 +508,10 @@ impl<E: Form> Handler<Enter<E>> for Vault<E> {
         if let Some(was_aside) = &enter.aside
             && !was_aside.swap(true, Ordering::Relaxed)
         {
-            ctx.run_later(ASIDE, |_, ctx| {
+            // A spawned future, which the end of everything waits for.
+            ctx.spawn(sleep(ASIDE).into_actor(self).map(|(), _, ctx| {
                 ctx.unstash_all();
-            });
+            }));
             return ctx.stash(enter);
         }
         let Enter {
