@@ -83,7 +83,7 @@ impl<S> Changed<S> {
 
 impl<S: State> Changed<S> {
     pub(crate) fn decode(
-        change: ChangedState,
+        change: &ChangedState,
         serializers: &Serializers,
     ) -> Result<Self, QueryError> {
         let ChangedState {
@@ -93,8 +93,9 @@ impl<S: State> Changed<S> {
             offset,
             ..
         } = change;
-        let revision = current.revision;
-        let Some(record) = current.state else {
+        let (revision, timestamp) = (current.revision, *timestamp);
+        let (persistence_id, offset) = (persistence_id.clone(), offset.clone());
+        let Some(record) = &current.state else {
             return Ok(Changed::Deleted(Deleted {
                 persistence_id,
                 revision,

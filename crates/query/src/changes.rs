@@ -62,8 +62,15 @@ impl<S: State> Changes<S> {
 
     pub(crate) async fn next(&mut self) -> Option<Result<Changed<S>, QueryError>> {
         while !self.ended {
-            if let Some(change) = self.read.pop_front() {
+            if let Some(change) = self.read.front() {
                 let decoded = Changed::decode(change, &self.serializers);
+                if let (Err(error), Some(live)) = (&decoded, &mut self.live)
+                    && error.is_transient()
+                {
+                    live.wait_after(error, &self.pages).await;
+                    continue;
+                }
+                self.read.pop_front();
                 self.ended = decoded.is_err();
                 return Some(decoded);
             }

@@ -1,10 +1,11 @@
 //! The delay until a live query looks again.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_state_actor::Observed;
-use actix_persistence_storage_api::{BackOff, StorageError};
+use actix_persistence_storage_api::BackOff;
 
 use crate::pages::Pages;
 
@@ -61,11 +62,11 @@ impl Live {
     }
 
     /// Waits after trouble that waiting may cure.
-    pub(crate) async fn wait_after(&mut self, error: &StorageError, pages: &Pages) {
+    pub(crate) async fn wait_after(&mut self, error: &(dyn Error + Sync + 'static), pages: &Pages) {
         let delay = self.back_off.next_delay();
         tracing::warn!(
             plugin_id = %pages.handle.settings().plugin_id,
-            error = error as &dyn std::error::Error,
+            error = error as &(dyn Error + 'static),
             ?delay,
             "a live query could not read changes of states and tries again"
         );

@@ -12,7 +12,7 @@ pub enum QueryError {
     Store(#[from] StorageError),
     /// A state is none of this type; see [`State::upcasters`](actix_persistence_persistent_actor::State::upcasters).
     ///
-    /// The same query from the same offset fails there again. One that begins at `offset` goes on after this state, which
+    /// The same query from the same offset fails there again, unless the error [is transient](Self::is_transient). One that begins at `offset` goes on after this state, which
     /// is then missing in what is made of the changes until it is stored again.
     #[error(
         "the state of {persistence_id:?} at revision {revision} cannot be decoded \
@@ -32,6 +32,17 @@ pub enum QueryError {
         /// The error of decoding it.
         source: DecodeError,
     },
+}
+
+impl QueryError {
+    /// Returns whether the same query from the same offset may succeed later: the store, or the key store of what is
+    /// encrypted, has failed for the moment. A live query does not end with such an error, but waits.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            QueryError::Store(error) => error.kind().is_transient(),
+            QueryError::Decode { source, .. } => source.is_transient(),
+        }
+    }
 }
 
 /// The state store cannot be queried.

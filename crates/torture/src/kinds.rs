@@ -15,6 +15,7 @@ pub mod power_loss;
 mod proxy;
 mod readers;
 mod rolling;
+mod sealed;
 mod servers;
 pub(crate) mod sim;
 mod stop;
@@ -51,6 +52,7 @@ pub const KINDS: &[Kind] = &[
     disk::KIND,
     corrupt::KIND,
     rolling::KIND,
+    sealed::KIND,
     config::KIND,
     clock::KIND,
     sim::KIND,

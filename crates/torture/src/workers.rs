@@ -14,6 +14,7 @@ pub(crate) mod odd_names;
 pub(crate) mod power_loss;
 pub(crate) mod readers;
 pub(crate) mod releases;
+pub(crate) mod sealed;
 pub(crate) mod self_driven;
 pub(crate) mod stop;
 pub(crate) mod storm;

@@ -22,7 +22,7 @@ use crate::workers::writers::Assignment;
 use crate::{Backend, Chronicle, Line, Place, Run, Worker, block_on, open};
 
 /// Makes processes wait for their database less patiently than by default, so that nothing lasts.
-const IMPATIENT: &str = "
+pub(crate) const IMPATIENT: &str = "
 [persistence.back-off]
 min = \"5ms\"
 max = \"100ms\"
@@ -35,7 +35,7 @@ reset-timeout = \"500ms\"
 ";
 
 /// The limits of statements on a server, shorter than by default.
-const HURRY: &str = "statement-timeout = \"1s\"\nlock-timeout = \"500ms\"\n";
+pub(crate) const HURRY: &str = "statement-timeout = \"1s\"\nlock-timeout = \"500ms\"\n";
 
 /// The setting of the state store that names the handler of changes.
 pub(crate) const HANDLER: &str = "change-handler.Kept = \"noted\"\n";

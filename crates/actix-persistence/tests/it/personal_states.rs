@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::error::Error;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use actix::prelude::*;
@@ -13,7 +14,7 @@ use actix_persistence::prelude::*;
 use actix_persistence::query::{Changed, StateOffset};
 use actix_persistence::storage_api::FindStates;
 use actix_persistence::{Config, Persistence};
-use futures_util::TryStreamExt;
+use futures_util::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 
 /// A key for each patient, which can be destroyed.
@@ -34,6 +35,28 @@ impl KeyStore for Keys {
     fn find_key(&self, id: &KeyId) -> Result<FoundKey, Box<dyn Error + Send + Sync>> {
         let found = self.0.lock().unwrap().get(id).cloned();
         Ok(found.unwrap_or(FoundKey::Unknown))
+    }
+}
+
+/// The same keys, which cannot be found for so many questions.
+#[derive(Default)]
+struct LateKeys {
+    keys: Keys,
+    failures: AtomicU32,
+}
+
+impl KeyStore for LateKeys {
+    fn current_key(&self, subject: &str) -> Result<CurrentKey, Box<dyn Error + Send + Sync>> {
+        self.keys.current_key(subject)
+    }
+
+    fn find_key(&self, id: &KeyId) -> Result<FoundKey, Box<dyn Error + Send + Sync>> {
+        let one_less = |left: u32| left.checked_sub(1);
+        let failures = &self.failures;
+        match failures.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_less) {
+            Ok(_) => Err("the keys are locked".into()),
+            Err(_) => self.keys.find_key(id),
+        }
     }
 }
 
@@ -139,7 +162,7 @@ impl Handler<Diagnose> for Patient {
     }
 }
 
-async fn open(directory: &Path, keys: &Arc<Keys>) -> Persistence {
+async fn open(directory: &Path, keys: &Arc<impl KeyStore>) -> Persistence {
     let config = Config::new()
         .with("persistence.state.sqlite.change-event-journal", "sqlite")
         .with("persistence.state.sqlite.compression", "zstd")
@@ -221,4 +244,27 @@ async fn a_forgotten_patient_is_forgotten_by_states_events_and_queries() {
         error.contains("Patient|ada") && error.contains("shredded"),
         "{error}"
     );
+}
+
+#[actix::test]
+async fn a_live_query_waits_for_a_key_store_that_fails() {
+    let directory = tempfile::tempdir().unwrap();
+    let keys = Arc::new(LateKeys::default());
+    let persistence = open(directory.path(), &keys).await;
+    let patient = persistence.start(|| Patient::named("ada")).unwrap();
+    assert_eq!(patient.send(Diagnose).await.unwrap().unwrap(), 1);
+
+    keys.failures.store(2, Ordering::Release);
+    let queries = persistence.state_queries(None).unwrap();
+    let (slices, start) = (0..=1023, StateOffset::start());
+    let mut changes =
+        queries.current_changes_by_slices::<Record>("Patient", slices.clone(), start.clone());
+    let error = changes.next().await.unwrap().unwrap_err();
+    assert!(error.is_transient(), "{error:?}");
+    assert!(changes.next().await.is_none());
+
+    let mut changes = queries.changes_by_slices::<Record>("Patient", slices, start);
+    let change = changes.next().await.unwrap().unwrap();
+    assert_eq!(change.state().unwrap().diagnosis, DIAGNOSIS);
+    assert_eq!(keys.failures.load(Ordering::Acquire), 0);
 }

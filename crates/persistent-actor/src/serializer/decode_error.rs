@@ -130,8 +130,8 @@ impl DecodeError {
         false
     }
 
-    /// Returns whether a later attempt may succeed.
-    pub(crate) fn is_transient(&self) -> bool {
+    /// Returns whether a later attempt may succeed: the key store has failed.
+    pub fn is_transient(&self) -> bool {
         #[cfg(feature = "encryption")]
         if matches!(self, DecodeError::KeyStore(_)) {
             return true;

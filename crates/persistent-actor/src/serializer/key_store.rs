@@ -29,7 +29,7 @@ pub trait KeyStore: Send + Sync + 'static {
     /// destroyed keys are kept therefore; one that was never there is [`FoundKey::Unknown`], and makes the recovery fail.
     ///
     /// # Errors
-    /// If it cannot be said now: a recovery fails, and is tried again.
+    /// If it cannot be said now: a recovery fails, and is tried again, and a live query waits.
     fn find_key(&self, id: &KeyId) -> Result<FoundKey, Box<dyn Error + Send + Sync>>;
 }
 

@@ -155,6 +155,16 @@ fn rolling(backend: Backend) {
     assert!(done.acknowledged > 50, "too little: {done:?}");
 }
 
+/// Whatever key is destroyed and whoever is killed, everything keeps its value, its metadata and its tags, or is shredded.
+fn sealed(backend: Backend) {
+    let done = unviolated("sealed", backend, 4);
+    let figures = ["keys destroyed", "encrypted", "plain", "tags"];
+    assert!(
+        figures.iter().all(|name| done.figures.contains_key(*name)),
+        "too little: {done:?}"
+    );
+}
+
 /// Whatever stores a process finds, it is right or refuses.
 fn config(backend: Backend) {
     let done = unviolated("config", backend, 12);
@@ -187,9 +197,9 @@ macro_rules! on {
 }
 
 on! {
-    sqlite Sqlite: fight handlers kill_app power_loss disk corrupt readers storm stop cancel arbiters rolling config clock;
-    postgres Postgres: fight handlers kill_app kill_server hang_server corrupt readers proxy storm stop cancel arbiters rolling config clock;
-    mysql Mysql: fight handlers kill_app kill_server hang_server corrupt readers proxy storm stop cancel arbiters rolling config clock;
+    sqlite Sqlite: fight handlers kill_app power_loss disk corrupt readers storm stop cancel arbiters rolling sealed config clock;
+    postgres Postgres: fight handlers kill_app kill_server hang_server corrupt readers proxy storm stop cancel arbiters rolling sealed config clock;
+    mysql Mysql: fight handlers kill_app kill_server hang_server corrupt readers proxy storm stop cancel arbiters rolling sealed config clock;
     memory Memory: sim storm cancel;
 }
 
