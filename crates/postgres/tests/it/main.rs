@@ -3,12 +3,15 @@
 //! Every test has a database of its own on the server that `cargo xtask test` starts, or the environment names.
 #![allow(clippy::unwrap_used)]
 
+mod announcements;
+mod base;
 mod cancellation;
 mod commit_order;
 mod damage;
 mod database;
 mod deletes;
 mod encryption;
+mod event_reader;
 mod extensions;
 mod late_writes;
 mod opening;

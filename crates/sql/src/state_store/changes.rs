@@ -138,16 +138,14 @@ fn values_of<D: Dialect>(
         let id = after.and_then(|after| after.persistence_id.as_ref());
         let after = after.map_or(i64::MIN, |after| after.ordering);
         values.key(&query.entity_type);
+        // A range that holds nothing costs nothing.
+        let (after, up_to) = match sequence.complete_to.filter(|_| sequence.is_asked_for) {
+            Some(complete_to) => (after, complete_to),
+            None => (i64::MAX, i64::MIN),
+        };
+        values.integer(after);
+        values.integer(up_to);
         if is_numbered {
-            // A range that holds nothing costs nothing.
-            let (after, up_to) = match sequence.complete_to.filter(|_| sequence.is_asked_for) {
-                Some(complete_to) => (after, complete_to),
-                None => (i64::MAX, i64::MIN),
-            };
-            values.integer(after);
-            values.integer(up_to);
-            values.integer(after);
-        } else {
             values.integer(after);
         }
         // Before every id.
