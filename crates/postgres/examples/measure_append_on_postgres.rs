@@ -2,7 +2,8 @@
 //!
 //! Every variant appends single events of 200 bytes to ever other ids in groups, each group one statement, to tables
 //! of its own in a schema of the database `URL`; two connections do so at the same time. What is printed is events per
-//! second and the ratio to a bare insert. See `docs/adr/0005-commit-order.md`.
+//! second and the ratio to a bare insert, and for what is no journal the microseconds of a processor that an event takes on
+//! the server, which other work on the machine does not change; for these it must be this machine, and Linux. See `docs/adr/0005-commit-order.md` and `docs/adr/0014-base-and-bound.md`.
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a tool for people, not part of the crate
 
 use std::sync::Arc;
@@ -24,15 +25,19 @@ const MIGRATION: &str = include_str!("../migrations/0001_journal.sql");
 enum Variant {
     /// Rows into a table with a unique key, nothing else.
     Bare,
-    /// The journal's rows, without the entity type and without the index for queries.
+    /// The journal's rows, without the entity type and without the indexes for queries.
     OwnRows,
     /// The same, with the entity type.
     EntityType,
-    /// And with the index for queries.
+    /// And with the indexes for queries.
     OrderingIndex,
     /// And the fence, on which the rows depend by a look into a hash table.
     Fenced,
-    /// The same, with a join in its place.
+    /// The same, with a base that is added to the number of the transaction.
+    Based,
+    /// And announced to readers before it has that number.
+    Announced,
+    /// The same as `Fenced`, with a join in its place.
     FencedJoin,
     /// The same as `Fenced`, with the planner as the server has it.
     FencedPlanned,
@@ -40,12 +45,14 @@ enum Variant {
     Journal,
 }
 
-const VARIANTS: [Variant; 8] = [
+const VARIANTS: [Variant; 10] = [
     Variant::Bare,
     Variant::OwnRows,
     Variant::EntityType,
     Variant::OrderingIndex,
     Variant::Fenced,
+    Variant::Based,
+    Variant::Announced,
     Variant::FencedJoin,
     Variant::FencedPlanned,
     Variant::Journal,
@@ -63,17 +70,31 @@ async fn main() {
     println!("{ids} ids, {WRITERS} connections, medians of {ROUNDS} rounds of {seconds} s");
     for group in [1, 100, 1_000] {
         let mut rates = vec![Vec::new(); VARIANTS.len()];
+        let mut times = rates.clone();
         for _ in 0..ROUNDS {
-            for (variant, rates) in VARIANTS.iter().zip(&mut rates) {
-                rates.push(rate(*variant, &url, ids, group, time).await);
+            for ((variant, rates), times) in VARIANTS.iter().zip(&mut rates).zip(&mut times) {
+                let done = rate(*variant, &url, ids, group, time).await;
+                rates.push(done.rate);
+                times.push(done.microseconds);
             }
         }
         let medians: Vec<f64> = rates.iter_mut().map(|rates| median(rates)).collect();
-        for (variant, median) in VARIANTS.iter().zip(&medians) {
-            let ratio = median / medians[0];
-            println!("group of {group:>5}  {variant:<15?} {median:>8.0}/s  {ratio:.2}");
+        for ((variant, rate), times) in VARIANTS.iter().zip(&medians).zip(&mut times) {
+            let (ratio, time) = (rate / medians[0], median(times));
+            println!(
+                "group of {group:>5}  {variant:<15?} {rate:>8.0}/s  {ratio:.2}  {time:>7.2} us"
+            );
         }
     }
+}
+
+/// The work of one connection, or the sum of several.
+#[derive(Default)]
+struct Done {
+    /// Events per second.
+    rate: f64,
+    /// The time of a processor that an event takes on the server, 0 if it is not known.
+    microseconds: f64,
 }
 
 fn median(rates: &mut [f64]) -> f64 {
@@ -117,7 +138,7 @@ impl Load {
     }
 }
 
-async fn rate(variant: Variant, url: &str, ids: usize, group: usize, time: Duration) -> f64 {
+async fn rate(variant: Variant, url: &str, ids: usize, group: usize, time: Duration) -> Done {
     let mut owner = connect(url, Variant::FencedPlanned).await;
     execute(
         &mut owner,
@@ -146,11 +167,13 @@ async fn rate(variant: Variant, url: &str, ids: usize, group: usize, time: Durat
         }
         tasks
     };
-    let mut rate = 0.0;
+    let mut all = Done::default();
     for task in tasks {
-        rate += task.await.unwrap();
+        let done = task.await.unwrap();
+        all.rate += done.rate;
+        all.microseconds += done.microseconds / WRITERS as f64;
     }
-    rate
+    all
 }
 
 async fn connect(url: &str, variant: Variant) -> PgConnection {
@@ -181,6 +204,9 @@ async fn make_tables(variant: Variant, owner: &mut PgConnection) {
         ("{tag_table}", "measured.tag"),
         ("{metadata_table}", "measured.metadata"),
         ("{event_index}", "event_ordering"),
+        ("{type_index}", "event_type"),
+        ("{ordering_table}", "measured.ordering"),
+        ("{removed_table}", "measured.removed"),
         ("{tag_index}", "tag_ordering"),
         ("{unswept_index}", "unswept"),
         ("{payload_type}", "bytea"),
@@ -188,15 +214,18 @@ async fn make_tables(variant: Variant, owner: &mut PgConnection) {
         tables = tables.replace(key, name);
     }
     execute(owner, tables).await;
+    // As it was before there was a base.
+    let number = "ALTER TABLE measured.event ALTER COLUMN ordering SET DEFAULT pg_current_xact_id()::text::bigint";
+    execute(owner, number.to_owned()).await;
     let less = match variant {
         Variant::Bare => {
             "ALTER TABLE measured.event DROP COLUMN ordering, DROP COLUMN entity_type, DROP COLUMN slice, \
              DROP COLUMN tag_count, DROP COLUMN adapter_manifest"
         }
         Variant::OwnRows => {
-            "DROP INDEX measured.event_ordering; ALTER TABLE measured.event DROP COLUMN entity_type"
+            "DROP INDEX measured.event_ordering; DROP INDEX measured.event_type; ALTER TABLE measured.event DROP COLUMN entity_type"
         }
-        Variant::EntityType => "DROP INDEX measured.event_ordering",
+        Variant::EntityType => "DROP INDEX measured.event_ordering; DROP INDEX measured.event_type",
         _ => "",
     };
     execute(owner, less.to_owned()).await;
@@ -207,7 +236,7 @@ async fn journal_task(
     mut load: Load,
     group: usize,
     time: Duration,
-) -> f64 {
+) -> Done {
     let writer = WriterId::random();
     for ids in load.ids.chunks(1_000) {
         let request = |id: &PersistenceId| TakeOverRequest {
@@ -230,7 +259,10 @@ async fn journal_task(
         assert!(outcomes.iter().all(WriteOutcome::is_stored));
         events += group;
     }
-    events as f64 / start.elapsed().as_secs_f64()
+    Done {
+        rate: events as f64 / start.elapsed().as_secs_f64(),
+        ..Done::default()
+    }
 }
 
 async fn statement_task(
@@ -239,7 +271,7 @@ async fn statement_task(
     mut load: Load,
     group: usize,
     time: Duration,
-) -> f64 {
+) -> Done {
     let ids: Vec<&str> = load.ids.iter().map(PersistenceId::as_str).collect();
     sqlx::query(
         "INSERT INTO measured.metadata SELECT id, 0, 0, 0, 1, decode(repeat('00', 16), 'hex') FROM unnest($1::text[]) AS n (id)",
@@ -249,14 +281,36 @@ async fn statement_task(
     .await
     .unwrap();
     let sql = sql(variant);
+    let before = microseconds(&mut connection).await;
     let start = Instant::now();
     let mut events = 0;
     while start.elapsed() < time {
         append(&mut connection, &sql, variant, &load.group(group)).await;
         events += group;
     }
-    events as f64 / start.elapsed().as_secs_f64()
+    let spent = microseconds(&mut connection).await - before;
+    Done {
+        rate: events as f64 / start.elapsed().as_secs_f64(),
+        microseconds: spent / events as f64,
+    }
 }
+
+/// Returns the time for which the session has run on a processor.
+async fn microseconds(connection: &mut PgConnection) -> f64 {
+    let process = sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(connection);
+    let process: i32 = process.await.unwrap();
+    let text = std::fs::read_to_string(format!("/proc/{process}/schedstat")).unwrap_or_default();
+    let nanoseconds = text
+        .split(' ')
+        .next()
+        .and_then(|text| text.parse::<f64>().ok());
+    nanoseconds.unwrap_or_default() / 1e3
+}
+
+/// Announces a transaction that has no number.
+const ANNOUNCED: &str = "(CASE WHEN pg_current_xact_id_if_assigned() IS NULL \
+    THEN pg_advisory_xact_lock_shared((2::bigint << 48) | pg_snapshot_xmax(pg_current_snapshot())::text::bigint)::text \
+    END IS DISTINCT FROM 'never')";
 
 fn sql(variant: Variant) -> String {
     let (columns, values) = if variant == Variant::Bare {
@@ -267,24 +321,45 @@ fn sql(variant: Variant) -> String {
             ", slice, adapter_manifest, 0",
         )
     };
+    let (ordering, number) = match variant {
+        Variant::Based | Variant::Announced => (", ordering", ", (SELECT ordering FROM numbered)"),
+        _ => ("", ""),
+    };
     let insert = format!(
         "INSERT INTO measured.event (persistence_id, sequence_nr, timestamp, writer_uuid, serializer_id, event_manifest, \
-         payload{columns}) SELECT n.id, n.sequence_nr, timestamp, writer, serializer, manifest, payload{values} \
+         payload{columns}{ordering}) SELECT n.id, n.sequence_nr, timestamp, writer, serializer, manifest, payload{values}{number} \
          FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::text[], $7::bytea[], \
          $8::smallint[], $9::text[]) AS n (id, sequence_nr, timestamp, writer, serializer, manifest, payload, slice, \
          adapter_manifest)"
     );
     let filter = match variant {
-        Variant::Fenced | Variant::FencedPlanned => {
+        Variant::Fenced | Variant::FencedPlanned | Variant::Based | Variant::Announced => {
             "WHERE (n.id IN (SELECT persistence_id FROM fenced)) IS TRUE"
         }
         Variant::FencedJoin => "WHERE n.id IN (SELECT persistence_id FROM fenced)",
         _ => return insert,
     };
+    let announced = match variant {
+        Variant::Announced => ANNOUNCED,
+        _ => "true",
+    };
+    let (before, and, numbered) = match variant {
+        Variant::Based | Variant::Announced => (
+            format!("announced AS MATERIALIZED (SELECT {announced} AS is_done), "),
+            " AND (SELECT is_done FROM announced)",
+            format!(
+                "numbered AS MATERIALIZED (SELECT CASE WHEN {announced} \
+                 THEN o.base + pg_current_xact_id()::text::bigint END AS ordering \
+                 FROM measured.ordering AS o WHERE o.is_only), "
+            ),
+        ),
+        _ => (String::new(), "", String::new()),
+    };
     format!(
-        "WITH fenced AS (UPDATE measured.metadata AS m SET highest = h.last \
+        "WITH {before}fenced AS (UPDATE measured.metadata AS m SET highest = h.last \
          FROM unnest($1::text[], $10::bigint[], $11::bigint[], $2::bigint[]) AS h (id, epoch, before, last) \
-         WHERE m.persistence_id = h.id AND m.epoch = h.epoch AND m.highest = h.before RETURNING m.persistence_id), \
+         WHERE m.persistence_id = h.id AND m.epoch = h.epoch AND m.highest = h.before{and} RETURNING m.persistence_id), \
+         {numbered}\
          stored AS ({insert} {filter}) \
          SELECT h.place FROM unnest($1::text[]) WITH ORDINALITY AS h (id, place) \
          WHERE h.id NOT IN (SELECT persistence_id FROM fenced)"

@@ -1,13 +1,13 @@
 -- Version 1 of a table of states. The names in braces are settings, checked before they are put in.
 -- Ids are compared byte by byte, whatever the database sorts by.
 
--- `ordering` is the number of the transaction that made the last change: queries read up to the oldest one that is still
--- under way, in the order of (ordering, persistence_id), and so never miss one that commits late.
--- See docs/adr/0005-commit-order.md.
+-- `ordering` is the base of the table plus the number of the transaction that made the last change: queries read up to the
+-- oldest one that is still under way, in the order of (ordering, persistence_id), and so never miss one that commits late.
+-- See docs/adr/0014-base-and-bound.md, also for programs that insert rows by themselves.
 CREATE TABLE {state_table} (
     persistence_id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     revision       BIGINT           NOT NULL,
-    ordering       BIGINT           NOT NULL DEFAULT (pg_current_xact_id()::text::bigint),
+    ordering       BIGINT           NOT NULL,
     timestamp      BIGINT           NOT NULL, -- microseconds since 1970, UTC
     serializer_id  BIGINT           NOT NULL,
     slice          SMALLINT         NOT NULL,
@@ -29,3 +29,12 @@ CREATE INDEX {state_index} ON {state_table} (entity_type, ordering, slice);
 CREATE TABLE {state_removed_table} (
     ordering BIGINT NOT NULL PRIMARY KEY
 );
+
+-- What is added to the number of a transaction. It is raised where a dump was restored and transactions have lower
+-- numbers than what is stored; then offsets that queries have kept stay what they were.
+CREATE TABLE {state_ordering_table} (
+    is_only BOOLEAN NOT NULL PRIMARY KEY CHECK (is_only),
+    base    BIGINT  NOT NULL
+);
+
+INSERT INTO {state_ordering_table} (is_only, base) VALUES (true, 0);

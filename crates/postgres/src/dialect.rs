@@ -41,7 +41,9 @@ impl Dialect for Postgres {
         let events = TableName::parse(&options.store.event_table)
             .map_err(InvalidOption::of("event-table"))?;
         let names = SqlNames::new('"', Some(options.schema_name()?))
-            .plain("event_index", &events.index("ordering"))
+            .plain("event_index", &events.index("by_ordering"))
+            .plain("type_index", &events.index("by_type"))
+            .table("ordering_table", &events.index(schema::ORDERING))
             .table("removed_table", &events.index(schema::REMOVED));
         Ok(options.payload_column.add_to(names))
     }
@@ -59,6 +61,7 @@ impl Driver for Postgres {
 impl TransactionDialect for Postgres {
     const ATTEMPTS: u32 = 3;
     const BEGIN: &'static str = queries::BEGIN;
+    const BEGIN_STORING: &'static str = queries::BEGIN_STORING;
     const BEGIN_READING: &'static str = queries::BEGIN_READING;
     const BEGIN_FINDING: Option<&'static str> = Some(queries::BEGIN_FINDING);
     const COMMIT: &'static str = queries::COMMIT;

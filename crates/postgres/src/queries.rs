@@ -3,6 +3,7 @@
 //! Casts state the types of values, so that the server never guesses. Names are qualified: no search path matters.
 
 mod journal_queries;
+mod order;
 mod snapshot_queries;
 mod state_queries;
 
@@ -15,6 +16,7 @@ use crate::Postgres;
 
 pub use journal_queries::PostgresQueries;
 pub(crate) use journal_queries::queries;
+pub(crate) use order::BEGIN_STORING;
 
 impl StatementDialect for Postgres {
     const CHANGE_EVENTS: ChangeEventTexts = ChangeEventTexts {
@@ -190,20 +192,24 @@ GRANT SELECT ON {version_table} TO {application};
 RESET ROLE";
 
 /// Selects what hinders the journal. Rows: privileges that are missing, type of payloads, the newest `ordering`, also
-/// of rows that were removed, the number that transactions have reached.
+/// of rows that were removed, the one that no transaction has reached, the lowest one of those that are under way, a trigger that
+/// runs before a transaction can be announced.
 pub(crate) const CHECK_JOURNAL: &str = "\
 SELECT (SELECT string_agg(p.privilege || ' on ' || p.name, ', ')
         FROM (VALUES ('{event_table}', 'SELECT'), ('{event_table}', 'INSERT'), ('{event_table}', 'DELETE'),
                      ('{tag_table}', 'SELECT'), ('{tag_table}', 'INSERT'), ('{tag_table}', 'DELETE'),
                      ('{metadata_table}', 'SELECT'), ('{metadata_table}', 'INSERT'), ('{metadata_table}', 'UPDATE'),
                      ('{removed_table}', 'SELECT'), ('{removed_table}', 'INSERT'), ('{removed_table}', 'UPDATE'),
-                     ('{removed_table}', 'DELETE'))
+                     ('{removed_table}', 'DELETE'), ('{ordering_table}', 'SELECT'), ('{ordering_table}', 'UPDATE'))
              AS p (name, privilege)
         WHERE NOT has_table_privilege(p.name, p.privilege)),
        (SELECT format_type(atttypid, NULL) FROM pg_catalog.pg_attribute
         WHERE attrelid = '{event_table}'::regclass AND attname = 'payload'),
        GREATEST((SELECT max(ordering) FROM {event_table}), (SELECT max(ordering) FROM {removed_table})),
-       pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+       (SELECT base FROM {ordering_table} WHERE is_only) + pg_snapshot_xmax(pg_current_snapshot())::text::bigint,
+       (SELECT base FROM {ordering_table} WHERE is_only) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
+       (SELECT min(t.tgname)::text FROM pg_catalog.pg_trigger AS t WHERE t.tgrelid = '{metadata_table}'::regclass
+          AND NOT t.tgisinternal AND t.tgtype & 3 = 2 AND t.tgtype & 20 > 0)";
 
 /// The same of the snapshot store, but for numbers of transactions.
 pub(crate) const CHECK_SNAPSHOT_STORE: &str = "\
@@ -213,7 +219,7 @@ SELECT (SELECT string_agg(p.privilege || ' on ' || p.name, ', ')
         WHERE NOT has_table_privilege(p.name, p.privilege)),
        (SELECT format_type(atttypid, NULL) FROM pg_catalog.pg_attribute
         WHERE attrelid = '{snapshot_table}'::regclass AND attname = 'payload'),
-       NULL::bigint, 0::bigint";
+       NULL::bigint, 0::bigint, 0::bigint, NULL::text";
 
 /// The same of a table of states, with numbers of transactions: the newest of each entity type is found by the index, and
 /// without it no query reads by them.
@@ -222,7 +228,8 @@ SELECT (SELECT string_agg(p.privilege || ' on ' || p.name, ', ')
         FROM (VALUES ('{state_table}', 'SELECT'), ('{state_table}', 'INSERT'), ('{state_table}', 'UPDATE'),
                      ('{state_table}', 'DELETE'), ('{state_removed_table}', 'SELECT'),
                      ('{state_removed_table}', 'INSERT'), ('{state_removed_table}', 'UPDATE'),
-                     ('{state_removed_table}', 'DELETE')) AS p (name, privilege)
+                     ('{state_removed_table}', 'DELETE'), ('{state_ordering_table}', 'SELECT'),
+                     ('{state_ordering_table}', 'UPDATE')) AS p (name, privilege)
         WHERE NOT has_table_privilege(p.name, p.privilege)),
        (SELECT format_type(atttypid, NULL) FROM pg_catalog.pg_attribute
         WHERE attrelid = '{state_table}'::regclass AND attname = 'payload'),
@@ -236,13 +243,20 @@ SELECT (SELECT string_agg(p.privilege || ' on ' || p.name, ', ')
                    ORDER BY s.entity_type DESC, s.ordering DESC LIMIT 1) AS found
            )
            SELECT GREATEST(max(ordering), (SELECT max(ordering) FROM {state_removed_table})) FROM newest) END,
-       pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+       (SELECT base FROM {state_ordering_table} WHERE is_only) + pg_snapshot_xmax(pg_current_snapshot())::text::bigint,
+       (SELECT base FROM {state_ordering_table} WHERE is_only) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
+       (SELECT min(t.tgname)::text FROM pg_catalog.pg_trigger AS t WHERE t.tgrelid = '{state_table}'::regclass
+          AND NOT t.tgisinternal AND t.tgtype & 3 = 2 AND t.tgtype & 20 > 0)";
 
-/// Makes `ordering` fit after a dump was restored where transactions have lower numbers; `{lower_by}` is the
-/// difference.
-pub(crate) const LOWER_ORDERING: &str = "\
-UPDATE {event_table} SET ordering = ordering - {lower_by}; UPDATE {tag_table} SET ordering = ordering - {lower_by}; \
-UPDATE {removed_table} SET ordering = ordering - {lower_by}";
-/// The same for states.
-pub(crate) const LOWER_STATE_ORDERING: &str = "\
-UPDATE {state_table} SET ordering = ordering - {lower_by}; UPDATE {state_removed_table} SET ordering = ordering - {lower_by}";
+/// Waits for every transaction that has stored or removed something, and keeps others from doing so until the transaction
+/// ends: a statement that begins to wait here sees the base that was set meanwhile.
+pub(crate) const LOCK_EVENTS: &str = "LOCK TABLE {event_table} IN SHARE ROW EXCLUSIVE MODE";
+/// The same of a table of states.
+pub(crate) const LOCK_STATES: &str = "LOCK TABLE {state_table} IN SHARE ROW EXCLUSIVE MODE";
+
+/// Adds to the base, so that what is new comes after what is old. Values: the difference.
+pub(crate) const RAISE_BASE: &str =
+    "UPDATE {ordering_table} SET base = base + $1::bigint WHERE is_only";
+/// The same of a table of states.
+pub(crate) const RAISE_STATE_BASE: &str =
+    "UPDATE {state_ordering_table} SET base = base + $1::bigint WHERE is_only";

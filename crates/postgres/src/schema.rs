@@ -5,15 +5,15 @@ use actix_persistence_sql::{
     VersionTexts,
 };
 use actix_persistence_storage_api::StorageErrorKind;
-use sqlx::{PgConnection, Row};
+use sqlx::{PgConnection, Row, SqlStr};
 
 use crate::Postgres;
 use crate::queries::{
     CHECK_JOURNAL, CHECK_SNAPSHOT_STORE, CHECK_STATE_STORE, COLUMNS, CREATE_INDEX, CREATE_SCHEMA,
-    CREATE_VERSION_TABLE, DROP_INDEX, FORGET_VERSION, INDEX_STATE, LOWER_ORDERING,
-    LOWER_STATE_ORDERING, OWNER_BEFORE, READ_VERSIONS, RESET_SEARCH, SCHEMA_EXISTS, SEARCH_SCHEMA,
-    SELECT_STEPS, SELECT_VERSION, SET_VERSION, TABLE_EXISTS, TRY_LOCK_SCHEMA, USE_TABLE,
-    WITHOUT_LIMITS,
+    CREATE_VERSION_TABLE, DROP_INDEX, FORGET_VERSION, INDEX_STATE, LOCK_EVENTS, LOCK_STATES,
+    OWNER_BEFORE, RAISE_BASE, RAISE_STATE_BASE, READ_VERSIONS, RESET_SEARCH, SCHEMA_EXISTS,
+    SEARCH_SCHEMA, SELECT_STEPS, SELECT_VERSION, SET_VERSION, TABLE_EXISTS, TRY_LOCK_SCHEMA,
+    USE_TABLE, WITHOUT_LIMITS,
 };
 
 impl SchemaDialect for Postgres {
@@ -29,16 +29,16 @@ impl SchemaDialect for Postgres {
     const JOURNAL_STEPS: &'static [Migration] = &[Migration::in_transaction(include_str!(
         "../migrations/0001_journal.sql"
     ))];
-    /// Keeps numbers of events that were removed.
-    const MORE_JOURNAL_TABLES: &'static [&'static str] = &[REMOVED];
+    /// Keeps numbers of events that were removed, and the base of all numbers.
+    const MORE_JOURNAL_TABLES: &'static [&'static str] = &[REMOVED, ORDERING];
     const SNAPSHOT_STEPS: &'static [Migration] = &[Migration::in_transaction(include_str!(
         "../migrations/0001_snapshot_store.sql"
     ))];
     const STATE_STEPS: &'static [Migration] = &[Migration::in_transaction(include_str!(
         "../migrations/0001_state_store.sql"
     ))];
-    /// Keeps numbers of states that were removed.
-    const MORE_STATE_TABLES: &'static [&'static str] = &[REMOVED];
+    /// Keeps numbers of states that were removed, and the base of all numbers.
+    const MORE_STATE_TABLES: &'static [&'static str] = &[REMOVED, ORDERING];
     const ROLES: Option<RoleTexts> = Some(RoleTexts {
         before: Some(OWNER_BEFORE),
         use_table: USE_TABLE,
@@ -79,62 +79,133 @@ impl SchemaDialect for Postgres {
         Ok(())
     }
 
-    /// Fails where the first call that writes would.
+    /// Fails where the first call that writes would, and makes new numbers come after those that are stored.
     async fn check_writable(
         connection: &mut PgConnection,
         names: &SqlNames,
     ) -> Result<(), SqlError> {
-        let (sql, lower_ordering) = if names.has("event_table") {
-            (CHECK_JOURNAL, LOWER_ORDERING)
+        let (check, raising) = if names.has("event_table") {
+            (CHECK_JOURNAL, Some((LOCK_EVENTS, RAISE_BASE)))
         } else if names.has("state_table") {
-            (CHECK_STATE_STORE, LOWER_STATE_ORDERING)
+            (CHECK_STATE_STORE, Some((LOCK_STATES, RAISE_STATE_BASE)))
         } else {
-            (CHECK_SNAPSHOT_STORE, "")
+            (CHECK_SNAPSHOT_STORE, None)
         };
-        let row = sqlx::query(names.fill(sql)).fetch_one(connection).await?;
+        let check = names.fill(check);
+        let found = Found::read(connection, check.clone()).await?;
+        check_payload_type(&found.payload_type, names)?;
+        let Some((lock, raise)) = raising.filter(|_| found.base_is_too_low()) else {
+            return Ok(());
+        };
+        sqlx::query(names.fill(lock))
+            .execute(&mut *connection)
+            .await?;
+        // Others may have raised it before the lock was there; then nothing is to be added.
+        let found = Found::read(connection, check).await?;
+        let Some(by) = found.to_add()? else {
+            return Ok(());
+        };
+        sqlx::query(names.fill(raise))
+            .bind(by)
+            .execute(connection)
+            .await?;
+        tracing::warn!(
+            by,
+            "rows have numbers that the transactions of this server have not reached, as after a dump of another server was \
+             restored: the base of all new numbers is raised, so that they come after the old ones"
+        );
+        Ok(())
+    }
+}
+
+/// The table that keeps the numbers of removed rows, by what follows on the name of the first one.
+pub(crate) const REMOVED: &str = "removed";
+/// The table that keeps the base of all numbers.
+pub(crate) const ORDERING: &str = "ordering";
+
+/// The distance of the first new number above those that are stored, where the base is raised.
+///
+/// Readers may know some that are gone: what was stored after the dump. No server has so many transactions in between.
+const MARGIN: i64 = 1 << 40;
+
+/// The part of what is stored that decides whether a store can be used.
+struct Found {
+    payload_type: String,
+    /// The highest number of a row, or of one that was removed.
+    newest: Option<i64>,
+    /// The number that the next transaction has, or a lower one that none has: above all that are stored.
+    next: i64,
+    /// The number of the oldest transaction under way, or `next`.
+    oldest: i64,
+}
+
+impl Found {
+    async fn read(connection: &mut PgConnection, check: SqlStr) -> Result<Self, SqlError> {
+        let row = sqlx::query(check).fetch_one(connection).await?;
         if let Some(missing) = row.try_get::<Option<String>, _>(0)? {
             return Err(SqlError::refused(
                 StorageErrorKind::AccessDenied,
                 format!("the user lacks privileges; grant {missing}"),
             ));
         }
-        check_payload_type(row.try_get(1)?, names)?;
-        check_ordering(row.try_get(2)?, row.try_get(3)?, names, lower_ordering)
+        if let Some(trigger) = row.try_get::<Option<String>, _>(5)? {
+            return Err(SqlError::mismatch(format!(
+                "the trigger '{trigger}' runs BEFORE .. FOR EACH STATEMENT: if it wrote something, readers would miss rows; make \
+                 it one FOR EACH ROW, or one that runs AFTER"
+            )));
+        }
+        let base_plus = |column: usize| {
+            let number = row.try_get::<Option<i64>, _>(column)?;
+            number.ok_or_else(|| {
+                SqlError::mismatch(
+                    "the table that has the base of all numbers has no row; restore it from a backup, or insert one \
+                     with the base 0",
+                )
+            })
+        };
+        Ok(Self {
+            payload_type: row.try_get::<Option<String>, _>(1)?.unwrap_or_default(),
+            newest: row.try_get(2)?,
+            next: base_plus(3)?,
+            oldest: base_plus(4)?,
+        })
+    }
+
+    /// Returns whether new rows would come before old ones.
+    ///
+    /// That is so after a dump was restored into a cluster whose transactions have lower numbers.
+    fn base_is_too_low(&self) -> bool {
+        self.newest.is_some_and(|newest| newest >= self.next)
+    }
+
+    /// Returns what brings even the oldest transaction under way above all numbers that are stored, if new ones are too low.
+    ///
+    /// # Errors
+    /// If there is no number above them.
+    fn to_add(&self) -> Result<Option<i64>, SqlError> {
+        let Some(newest) = self.newest.filter(|_| self.base_is_too_low()) else {
+            return Ok(None);
+        };
+        let first = newest.checked_add(MARGIN);
+        // As many transactions again must be possible.
+        let first = first.filter(|first| *first < i64::MAX - MARGIN);
+        match first.and_then(|first| first.checked_sub(self.oldest)) {
+            Some(by) => Ok(Some(by)),
+            None => Err(SqlError::mismatch(format!(
+                "a row has the number {newest}, above which there is no room for others; see which one, and correct it"
+            ))),
+        }
     }
 }
 
-pub(crate) const REMOVED: &str = "removed";
-
-fn check_payload_type(found: Option<String>, names: &SqlNames) -> Result<(), SqlError> {
+fn check_payload_type(found: &str, names: &SqlNames) -> Result<(), SqlError> {
     let expected = names.fill("{payload_type}");
-    let found = found.unwrap_or_default();
     if found == expected.as_str() {
         return Ok(());
     }
     Err(SqlError::mismatch(format!(
         "the tables keep payloads as '{found}' and not as '{}'; set 'payload-column' as it was when they were made",
         expected.as_str()
-    )))
-}
-
-/// Fails where what is new would come before what is old, and queries would wait for the old for a long time.
-///
-/// That is so after a dump was restored into a cluster whose transactions have lower numbers.
-fn check_ordering(
-    newest: Option<i64>,
-    reached: i64,
-    names: &SqlNames,
-    lower_ordering: &str,
-) -> Result<(), SqlError> {
-    let lower_by = match newest {
-        Some(newest) if newest >= reached => newest - reached + 1,
-        _ => return Ok(()),
-    };
-    let names = names.clone().text("lower_by", &lower_by.to_string());
-    Err(SqlError::mismatch(format!(
-        "rows have, or had before they were removed, numbers of transactions that this server has not reached, as after a dump \
-         of another server was restored; make sure that nothing writes, then run: {}; and lower by {lower_by} where queries of yours go on, too",
-        names.fill(lower_ordering).as_str()
     )))
 }
 

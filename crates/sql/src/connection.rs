@@ -240,9 +240,35 @@ impl<C: Connector> Connections<C> {
             .await
     }
 
+    /// Runs statements in one transaction as [`transaction`](Self::transaction) does, in which rows of several tables get
+    /// places in the order of commits.
+    ///
+    /// # Errors
+    /// If the database does not answer, or refuses.
+    ///
+    /// # Cancel safety
+    /// The work goes on to its end even if the future is dropped.
+    pub(crate) async fn transaction_storing<I, T>(
+        &self,
+        operation: Operation,
+        input: I,
+        work: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I) -> Work<'c, T>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Result<T, StorageError>
+    where
+        I: Clone + Send + 'static,
+        T: Send + 'static,
+    {
+        let mut call = self.call(&self.writers);
+        call.begin = C::Dialect::BEGIN_STORING;
+        self.repeated(operation, call, input, work).await
+    }
+
     /// Runs a transaction as [`transaction`](Self::transaction) does, for work in which code of the application runs:
     /// it may take longer by the limit of that code, and delays only work of the same kind. The work begins its
-    /// transaction where the dialect says so.
+    /// transaction where the dialect says so; elsewhere it is begun with the text `begin`.
     ///
     /// # Errors
     /// If the database does not answer, or refuses.
@@ -253,6 +279,7 @@ impl<C: Connector> Connections<C> {
         &self,
         operation: Operation,
         visit: Visit,
+        begin: &'static str,
         input: I,
         work: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I, Opening) -> Work<'c, T>
         + Send
@@ -263,8 +290,9 @@ impl<C: Connector> Connections<C> {
         I: Clone + Send + 'static,
         T: Send + 'static,
     {
-        self.perhaps_begun(operation, self.visit(visit), input, work)
-            .await
+        let mut call = self.visit(visit);
+        call.begin = begin;
+        self.perhaps_begun(operation, call, input, work).await
     }
 
     async fn repeated<I, T>(
@@ -443,6 +471,7 @@ impl<C: Connector> Connections<C> {
             all: [&self.writers, &self.readers, &self.visited].map(Arc::clone),
             time_limit: self.connector.time_limit(),
             visit: None,
+            begin: C::Dialect::BEGIN,
             connector: Arc::clone(&self.connector),
         }
     }
@@ -475,6 +504,8 @@ struct Call<C: Connector> {
     time_limit: Option<Duration>,
     /// The code of the application that runs in it, and the turns of such code.
     visit: Option<(Visit, Arc<Semaphore>)>,
+    /// The text that begins its transaction.
+    begin: &'static str,
     connector: Arc<C>,
 }
 
@@ -523,7 +554,7 @@ impl<C: Connector> Call<C> {
     ) -> Result<T, Failed> {
         let (mut lease, _turn) = self.writer().await.map_err(Failed::not_stored)?;
         let before = async {
-            lease.begin().await?;
+            lease.begin(self.begin).await?;
             lease.was_served();
             work(lease.connection(), input).await
         };
@@ -544,7 +575,7 @@ impl<C: Connector> Call<C> {
                 Err(error) if C::Dialect::is_disturbed(&error) => {}
                 result => return result,
             }
-            lease.begin().await?;
+            lease.begin(self.begin).await?;
             lease.was_served();
             work(lease.connection(), input, Opening::Done).await
         };

@@ -57,11 +57,16 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
         connection: &mut ConnectionOf<Self::Dialect>,
     ) -> impl Future<Output = Result<(), SqlError>> + Send;
 
-    /// Begins a transaction that writes.
-    fn begin(&self, open: &mut Self::Open) -> impl Future<Output = Result<(), SqlError>> + Send {
+    /// Begins a transaction that writes, with [`BEGIN`](TransactionDialect::BEGIN) or
+    /// [`BEGIN_STORING`](TransactionDialect::BEGIN_STORING).
+    fn begin(
+        &self,
+        open: &mut Self::Open,
+        begin: &'static str,
+    ) -> impl Future<Output = Result<(), SqlError>> + Send {
         async move {
             let connection = Self::connection(open);
-            let begin = Self::Dialect::BEGIN.into_sql_str();
+            let begin = begin.into_sql_str();
             Ok(<Self::Dialect as Driver>::Database::run(connection, begin).await?)
         }
     }

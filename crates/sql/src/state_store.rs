@@ -174,11 +174,14 @@ impl<D: Dialect> SqlStateStore<D> {
             }
             Company::Others => {
                 let work = with_opening::<D, _, _>(work, Opening::Done);
-                connections.transaction(operation, input, work).await
+                connections
+                    .transaction_storing(operation, input, work)
+                    .await
             }
             Company::Application(visit) => {
+                // Only removals are run like this.
                 connections
-                    .transaction_with(operation, visit, input, work)
+                    .transaction_with(operation, visit, D::BEGIN, input, work)
                     .await
             }
         }

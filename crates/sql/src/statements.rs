@@ -76,11 +76,11 @@ pub struct StateStatements {
     pub complete_to: SqlStr,
     /// The rows of an entity type by their last change, below which nothing is added any more, in the order of each
     /// partition, those of all partitions in turns.
-    /// Values: entity type, number of the last change that was read, its id, first and last slice, the most; the most bytes
-    /// of payloads.
-    /// Where there is a numbering, before the id the number up to which changes are complete, and that of the last change
-    /// again; all of it up to the most for each partition, and the most of all of them. Where there are
-    /// [partitions](PartitionStatements), the number of the partition after the entity type.
+    /// Values: entity type, number of the last change that was read, the number up to which changes are complete, id of the
+    /// last change, first and last slice, the most; the most bytes of payloads.
+    /// Where there is a numbering, before the id the number of the last change again; all of it up to the most for each
+    /// partition, and the most of all of them. Where there are [partitions](PartitionStatements), the number of the partition
+    /// after the entity type.
     /// Returns: id, number; the rest as `load`, up to the checksum. Of what does not fit into the bytes at least one
     /// row, and the first row anyway.
     pub changes: SqlStr,

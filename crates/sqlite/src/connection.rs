@@ -16,7 +16,7 @@ use sqlx::{Connection, SqliteConnection};
 use tokio::sync::Mutex;
 
 use crate::options::{Location, Mode, Synchronous};
-use crate::{Sqlite, SqliteOptions, error, queries};
+use crate::{Sqlite, SqliteOptions, error};
 
 use file::FileId;
 use log::{Log, Truncated};
@@ -260,10 +260,10 @@ impl Connector for SqliteConnector {
 
     /// Asks for the lock every few milliseconds: SQLite by itself asks ten times a second in the end, and a process that
     /// writes all the time would get the lock again before others ask.
-    async fn begin(&self, open: &mut OpenFile) -> Result<(), SqlError> {
+    async fn begin(&self, open: &mut OpenFile, begin: &'static str) -> Result<(), SqlError> {
         let deadline = Instant::now() + self.busy_timeout;
         loop {
-            let begun = sqlx::query(queries::BEGIN).execute(&mut open.connection);
+            let begun = sqlx::query(begin).execute(&mut open.connection);
             match begun.await.map_err(SqlError::from) {
                 Err(error) if error::is_locked(&error) && Instant::now() < deadline => {}
                 begun => return begun.map(drop),

@@ -65,6 +65,8 @@ impl Recipe for Postgres {
             port.as_str(),
             "listen_addresses=127.0.0.1",
             "max_connections=200",
+            // None by default.
+            "max_prepared_transactions=10",
             "shared_buffers=16MB",
             "max_wal_size=256MB",
             // A test that ends may leave a connection half-way, for which `DROP DATABASE` waits.

@@ -4,6 +4,7 @@ use actix_persistence_sql::{JournalStatements, SqlNames};
 use sqlx::SqlStr;
 
 use super::keeping_highest;
+use super::order::Order;
 
 /// The statements of one journal that only PostgreSQL has, with its table names in them.
 #[derive(Debug)]
@@ -47,25 +48,33 @@ RETURNING m.persistence_id, m.highest, m.deleted_to, m.epoch";
 
 /// A statement that commits by itself: nothing of it can be left open on a connection.
 ///
+/// Each row that it locks or stores depends on `announced`, so that the transaction gets its number after that.
+///
 /// The update is the fence: it finds the ids whose epoch and highest number are what the writer knows, waits for who
 /// holds one of them, and looks again then. `IS TRUE` keeps the filter what it says, a look into a hash table; as a
 /// join it would depend on the number of rows that the planner expects.
 const FENCE: &str = "\
-WITH fenced AS (
+WITH announced AS MATERIALIZED (
+    SELECT {announced} AS is_done
+), fenced AS (
     UPDATE {metadata_table} AS m SET highest = h.last
     FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[]) AS h (id, epoch, before, last)
     WHERE m.persistence_id = h.id AND m.epoch = h.epoch AND m.highest = h.before
+      AND (SELECT a.is_done FROM announced AS a)
     RETURNING m.persistence_id
 )";
 
 /// The fence where ids are taken over: a row that does not exist yet is made, and the second one to make it loses.
 /// Other tools may have put events there that the row does not know.
 const FENCE_THAT_TAKES_OVER: &str = "\
-WITH heads AS (
+WITH announced AS MATERIALIZED (
+    SELECT {announced} AS is_done
+), heads AS (
     SELECT h.id, h.epoch, h.before, h.last, h.writer, h.raised,
            COALESCE((SELECT max(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = h.id), 0) AS seen
     FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], {writers}::bytea[], {raised}::bigint[])
         AS h (id, epoch, before, last, writer, raised)
+    WHERE (SELECT a.is_done FROM announced AS a)
 ), raised AS (
     UPDATE {metadata_table} AS m
     SET highest = h.last,
@@ -88,12 +97,14 @@ WITH heads AS (
 )";
 
 const STORED: &str = "\
-, stored AS (
-    INSERT INTO {event_table} (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id,
+, numbered AS MATERIALIZED (
+    {number}
+), stored AS (
+    INSERT INTO {event_table} (persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, serializer_id,
         event_manifest, adapter_manifest, tag_count, payload, metadata_serializer_id, metadata_manifest,
         metadata_payload, checksum)
-    SELECT n.id, n.sequence_nr, n.slice, n.timestamp, n.writer, n.serializer_id, n.manifest, n.adapter_manifest,
-           n.tag_count, {payload_written}, n.metadata_serializer_id, n.metadata_manifest, n.metadata_payload,
+    SELECT n.id, n.sequence_nr, (SELECT ordering FROM numbered), n.slice, n.timestamp, n.writer, n.serializer_id,
+           n.manifest, n.adapter_manifest, n.tag_count, {payload_written}, n.metadata_serializer_id, n.metadata_manifest, n.metadata_payload,
            n.checksum
     FROM unnest($5::text[], $6::bigint[], $7::smallint[], $8::bigint[], $9::bytea[], $10::bigint[], $11::text[],
                 $12::text[], $13::integer[], $14::bytea[], $15::bigint[], $16::text[], $17::bytea[], $18::bigint[])
@@ -104,8 +115,8 @@ const STORED: &str = "\
 
 const TAGGED: &str = "\
 , tagged AS (
-    INSERT INTO {tag_table} (persistence_id, sequence_nr, slice, tag)
-    SELECT n.id, n.sequence_nr, n.slice, n.tag
+    INSERT INTO {tag_table} (persistence_id, sequence_nr, slice, tag, ordering)
+    SELECT n.id, n.sequence_nr, n.slice, n.tag, (SELECT ordering FROM numbered)
     FROM unnest($19::text[], $20::bigint[], $21::smallint[], $22::text[]) AS n (id, sequence_nr, slice, tag)
     WHERE (n.id IN (SELECT persistence_id FROM fenced)) IS TRUE
 )";
@@ -244,17 +255,22 @@ fn whole_page() -> String {
 }
 
 pub(crate) fn queries(names: &SqlNames) -> PostgresQueries {
+    let order = order(names);
+    let fill = |parts: &[&str]| order.fill(names, &parts.concat());
     PostgresQueries {
         raise_epochs: names.fill(RAISE_EPOCHS),
-        append: names.fill(&[FENCE, STORED, LOSERS].concat()),
-        append_with_tags: names.fill(&[FENCE, STORED, TAGGED, LOSERS].concat()),
-        append_and_take_over: names.fill(&[&taking_over("$19", "$20"), STORED, LOSERS].concat()),
-        append_with_tags_and_take_over: names
-            .fill(&[&taking_over("$23", "$24"), STORED, TAGGED, LOSERS].concat()),
+        append: fill(&[FENCE, STORED, LOSERS]),
+        append_with_tags: fill(&[FENCE, STORED, TAGGED, LOSERS]),
+        append_and_take_over: fill(&[&taking_over("$19", "$20"), STORED, LOSERS]),
+        append_with_tags_and_take_over: fill(&[&taking_over("$23", "$24"), STORED, TAGGED, LOSERS]),
         page: names.fill(PAGE),
         whole_page: names.fill(&whole_page()),
         tags: names.fill(TAGS),
     }
+}
+
+fn order(names: &SqlNames) -> Order {
+    Order::of(names, "{event_table}", "{ordering_table}")
 }
 
 pub(crate) fn journal_statements(names: &SqlNames) -> JournalStatements {

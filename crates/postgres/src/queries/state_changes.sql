@@ -1,8 +1,8 @@
 -- The states of an entity type in the order in which queries read them, after a change.
--- Values: entity type; number and id of the last change that was read; first and last slice; the most; the most bytes.
+-- Values: entity type; number of the last change that was read; the number up to which changes are complete; id of the
+-- last change; first and last slice; the most; the most bytes.
 --
--- What a transaction below the oldest one under way has stored is visible and complete; nothing will ever be added
--- there. See docs/adr/0005-commit-order.md.
+-- How far changes are complete was asked in a statement of its own. See docs/adr/0014-base-and-bound.md.
 --
 -- The server sums up sizes before it fetches anything large: of what does not fit into a page only the first state is.
 SELECT e.persistence_id, e.ordering, e.revision, e.deleted::integer::bigint, e.timestamp, e.tags::text, e.serializer_id,
@@ -13,13 +13,13 @@ FROM (
         SELECT e.persistence_id, e.ordering, e.revision, e.deleted, e.timestamp, e.tags, e.serializer_id, e.manifest, e.payload,
                e.checksum, COALESCE({payload_size}, 0) AS bytes
         FROM {state_table} AS e
-        WHERE e.entity_type = $1::text AND (e.ordering, e.persistence_id) > ($2::bigint, $3::text)
-          AND e.ordering < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
-          AND e.slice BETWEEN $4::bigint AND $5::bigint
+        WHERE e.entity_type = $1::text AND (e.ordering, e.persistence_id) > ($2::bigint, $4::text)
+          AND e.ordering <= $3::bigint
+          AND e.slice BETWEEN $5::bigint AND $6::bigint
         ORDER BY e.ordering, e.persistence_id
-        LIMIT $6::bigint
+        LIMIT $7::bigint
     ) AS e
     WINDOW w AS (ORDER BY e.ordering, e.persistence_id ROWS UNBOUNDED PRECEDING)
 ) AS e
-WHERE e.row_nr <= 2 OR e.bytes_before <= $7::bigint
+WHERE e.row_nr <= 2 OR e.bytes_before <= $8::bigint
 ORDER BY e.ordering, e.persistence_id

@@ -3,6 +3,7 @@
 use actix_persistence_sql::{SqlNames, StateStatements};
 
 use super::keeping_highest;
+use super::order::Order;
 
 /// True if a row has no more bytes than it may have; in JSON a byte of a tag takes up to six.
 const FITS: &str = "\
@@ -24,16 +25,16 @@ SELECT revision FROM {state_table} WHERE persistence_id = $1::text";
 
 const INSERT: &str = "\
 INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload,
-    checksum{more_columns})
+    checksum, ordering{more_columns})
 SELECT $1::text, $2::bigint::smallint, $3::bigint, $4::bigint <> 0, $5::bigint, $6::text::jsonb, $7::bigint, $8::text,
-       {payload_written}, $10::bigint{more_values}
+       {payload_written}, $10::bigint, ({number}){more_values}
 FROM (SELECT $9::bytea AS payload) AS n
 ON CONFLICT (persistence_id) DO NOTHING";
 
 const REPLACE: &str = "\
 UPDATE {state_table} AS s SET revision = $1::bigint, deleted = $2::bigint <> 0,
     timestamp = GREATEST($3::bigint, s.timestamp + 1), tags = $4::text::jsonb, serializer_id = $5::bigint,
-    manifest = $6::text, payload = {payload_written}, checksum = $8::bigint, ordering = pg_current_xact_id()::text::bigint{more_set}
+    manifest = $6::text, payload = {payload_written}, checksum = $8::bigint, ordering = ({number}){more_set}
 FROM (SELECT $7::bytea AS payload) AS n
 WHERE s.persistence_id = {id_at}::text";
 
@@ -52,10 +53,10 @@ const IDS: &str = include_str!("state_ids.sql");
 const WITHOUT_TYPE: &str = " AND e.entity_type = ''";
 
 /// Selects the number up to which changes are complete. It leaves out other entity types: so no offset is above
-/// the number of a change that was stored, and a restored dump shows whether offsets from before are valid there.
+/// the number of a change that was stored, and a restored dump shows whether the base must be raised.
 const COMPLETE_TO: &str = "\
 SELECT 0::bigint, e.ordering FROM {state_table} AS e
-WHERE e.entity_type = $1::text AND e.ordering < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+WHERE e.entity_type = $1::text AND e.ordering < ({bound})
 ORDER BY e.ordering DESC LIMIT 1";
 
 const CHANGES: &str = include_str!("state_changes.sql");
@@ -68,16 +69,17 @@ EXPLAIN SELECT e.persistence_id FROM {state_table} AS e WHERE
 
 /// Returns the statements of one table, with its name in them.
 pub(crate) fn state_statements(names: &SqlNames) -> StateStatements {
+    let order = Order::of(names, "{state_table}", "{state_ordering_table}");
     StateStatements {
         load: names.fill(&LOAD.replace("{fits}", FITS).replace("{bytes}", BYTES)),
         revision: names.fill(REVISION),
-        insert: names.fill(INSERT),
-        update: names.fill(&[REPLACE, AT_REVISION].concat()),
-        overwrite: names.fill(REPLACE),
+        insert: order.fill(names, INSERT),
+        update: order.fill(names, &[REPLACE, AT_REVISION].concat()),
+        overwrite: order.fill(names, REPLACE),
         remove: names.fill(&keeping_highest(REMOVE, "{state_removed_table}")),
         ids: names.fill(&IDS.replace(TYPE, "")),
         ids_without_type: names.fill(&IDS.replace(TYPE, WITHOUT_TYPE)),
-        complete_to: names.fill(COMPLETE_TO),
+        complete_to: order.fill(names, COMPLETE_TO),
         changes: names.fill(CHANGES),
         find: names.fill(&FIND.replace(TYPE, "")),
         find_without_type: names.fill(&FIND.replace(TYPE, WITHOUT_TYPE)),

@@ -1,17 +1,6 @@
 //! Tests of what is checked when a store is opened.
 
-use actix_persistence_sql::TableName;
-
 use super::*;
-
-fn names() -> SqlNames {
-    let name = |text| TableName::parse(text).unwrap();
-    SqlNames::new('"', Some(name("bank")))
-        .table("event_table", &name("event"))
-        .table("tag_table", &name("tag"))
-        .table("removed_table", &name("gone"))
-        .text("payload_type", "bytea")
-}
 
 fn message(error: SqlError) -> String {
     match error {
@@ -20,25 +9,44 @@ fn message(error: SqlError) -> String {
     }
 }
 
-#[test]
-fn numbers_of_transactions_that_are_not_reached_are_refused_with_the_cure() {
-    for newest in [None, Some(i64::MIN), Some(0), Some(99)] {
-        assert!(
-            check_ordering(newest, 100, &names(), LOWER_ORDERING).is_ok(),
-            "{newest:?}"
-        );
+fn found(newest: Option<i64>, next: i64, oldest: i64) -> Found {
+    Found {
+        payload_type: "bytea".to_owned(),
+        newest,
+        next,
+        oldest,
     }
-    let message = message(check_ordering(Some(100), 100, &names(), LOWER_ORDERING).unwrap_err());
+}
+
+#[test]
+fn the_base_is_raised_only_if_a_number_is_stored_that_is_not_reached() {
+    for newest in [None, Some(i64::MIN), Some(0), Some(99)] {
+        let found = found(newest, 100, 90);
+        assert!(!found.base_is_too_low(), "{newest:?}");
+        assert_eq!(found.to_add().unwrap(), None, "{newest:?}");
+    }
+    let found = found(Some(100), 100, 90);
+    assert!(found.base_is_too_low());
+    let by = found.to_add().unwrap().unwrap();
     assert!(
-        message.contains("UPDATE \"bank\".\"event\" SET ordering = ordering - 1;"),
-        "{message}"
+        90 + by > 100,
+        "even the oldest transaction under way comes after all"
     );
-    assert!(message.contains("UPDATE \"bank\".\"tag\""), "{message}");
+}
+
+#[test]
+fn a_number_above_which_there_is_no_room_is_refused() {
+    for newest in [i64::MAX, i64::MAX - MARGIN] {
+        let found = found(Some(newest), 100, 90);
+        let message = message(found.to_add().unwrap_err());
+        assert!(message.contains(&newest.to_string()), "{message}");
+    }
 }
 
 #[test]
 fn another_type_of_payloads_is_refused() {
-    assert!(check_payload_type(Some("bytea".to_owned()), &names()).is_ok());
-    let message = message(check_payload_type(Some("json".to_owned()), &names()).unwrap_err());
+    let names = SqlNames::new('"', None).text("payload_type", "bytea");
+    assert!(check_payload_type("bytea", &names).is_ok());
+    let message = message(check_payload_type("json", &names).unwrap_err());
     assert!(message.contains("'payload-column'"), "{message}");
 }

@@ -1,130 +1,108 @@
-//! The order of events for queries: docs/adr/0005-commit-order.md.
+//! The order of events for queries: docs/adr/0014-base-and-bound.md.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use actix_persistence_postgres::PostgresJournal;
-use actix_persistence_storage_api::{Journal, StorageErrorKind};
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use crate::database::{TestDatabase, execute};
-use crate::place::{Place, assert_error, id, store};
+use crate::event_reader::{ANNOUNCE, RAISE_BASE, Reader, events, insert};
+use crate::place::{Place, id, store};
 
-const EVENTS: &str = include_str!("../../src/queries/events_by_ordering.sql");
-
-/// An event by its place: ordering, id, number.
-type Position = (i64, String, i64);
-
-fn events() -> String {
-    EVENTS
-        .replace("{event_table}", "public.event_journal")
-        .replace("{metadata_table}", "public.journal_metadata")
-}
-
-/// Reads on from where it is, page by page, as a query that others build on does.
-struct Reader {
-    connection: PgConnection,
-    sql: String,
-    at: Position,
-    seen: Vec<Position>,
-}
-
-impl Reader {
-    async fn new(place: &Place) -> Self {
-        Self {
-            connection: place.connection().await,
-            sql: events(),
-            at: (i64::MIN, String::new(), 0),
-            seen: Vec::new(),
-        }
-    }
-
-    /// Reads a page, and gives how many events it had.
-    async fn read(&mut self, limit: i64) -> usize {
-        let rows = sqlx::query(AssertSqlSafe(self.sql.clone()))
-            .bind(self.at.0)
-            .bind(&self.at.1)
-            .bind(self.at.2)
-            .bind(limit)
-            .fetch_all(&mut self.connection)
-            .await
-            .unwrap();
-        for row in &rows {
-            let next: Position = (row.get(0), row.get(1), row.get(2));
-            assert!(next > self.at, "{next:?} comes after {:?}", self.at);
-            self.at = next.clone();
-            self.seen.push(next);
-        }
-        rows.len()
-    }
-
-    /// Reads until there are this many; others on the server hold a reader back for as long as they write.
-    async fn read_until(&mut self, number: usize) {
-        while self.seen.len() < number {
-            self.read(1_000).await;
-        }
-        assert_eq!(self.seen.len(), number);
-    }
-
-    fn numbers(&self) -> Vec<i64> {
-        self.seen.iter().map(|(_, _, number)| *number).collect()
+/// Runs a statement; false if the session is ended by another.
+async fn lives(connection: &mut PgConnection, sql: impl Into<String>) -> bool {
+    let sql = sqlx::raw_sql(AssertSqlSafe(sql.into()));
+    match sql.execute(connection).await {
+        Ok(_) => true,
+        Err(sqlx::Error::Database(error)) => match error.code().as_deref() {
+            Some("57P01") => false,
+            _ => panic!("{error}"),
+        },
+        Err(_) => false,
     }
 }
 
-/// A row as the journal makes it, but in any transaction.
-fn insert(id: &str, number: u64) -> String {
-    format!(
-        "INSERT INTO event_journal (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id, \
-         event_manifest, adapter_manifest, tag_count, payload) \
-         VALUES ('{id}', {number}, 0, 0, decode(repeat('00', 16), 'hex'), 1, 'm', '', 0, '')"
-    )
+/// The numbers of an id that were given to events, whether or not they were committed.
+struct Walk<'a> {
+    id: &'a str,
+    next: u64,
 }
 
-/// A random walk through transactions: of one statement or many, with steps taken back, given up, or left open.
-async fn write_at_random(
-    mut connection: PgConnection,
-    id: String,
-    transactions: usize,
-) -> BTreeSet<(String, i64)> {
-    let mut committed = BTreeSet::new();
-    let mut next = 1;
-    for _ in 0..transactions {
-        let mut mine = Vec::new();
-        execute(&mut connection, "BEGIN").await;
+impl Walk<'_> {
+    fn insert(&mut self) -> String {
+        self.next += 1;
+        insert(self.id, self.next)
+    }
+
+    /// Makes a transaction of one statement or many, with steps taken back; returns the last statement of it, or `None` if
+    /// its session was ended.
+    async fn transaction(&mut self, connection: &mut PgConnection) -> Option<&'static str> {
+        let named = "SET LOCAL application_name = 'walker'".to_owned();
+        let mut sql = vec!["BEGIN".to_owned(), named, ANNOUNCE.to_owned()];
         for _ in 0..fastrand::usize(1..5) {
             match fastrand::u8(0..6) {
-                0 => {
-                    execute(&mut connection, "SAVEPOINT step").await;
-                    execute(&mut connection, insert(&id, next)).await;
-                    execute(&mut connection, "ROLLBACK TO step").await;
-                }
-                1 => {
-                    execute(&mut connection, "SAVEPOINT step").await;
-                    execute(&mut connection, insert(&id, next)).await;
-                    execute(&mut connection, "RELEASE step").await;
-                    mine.push(next);
-                    next += 1;
-                }
-                2 => {
-                    let pause = format!("SELECT pg_sleep({})", fastrand::f64() * 0.005);
-                    execute(&mut connection, pause).await;
-                }
-                _ => {
-                    execute(&mut connection, insert(&id, next)).await;
-                    mine.push(next);
-                    next += 1;
-                }
+                0 => sql.extend(["SAVEPOINT a".into(), self.insert(), "ROLLBACK TO a".into()]),
+                1 => sql.extend(["SAVEPOINT a".into(), self.insert(), "RELEASE a".into()]),
+                2 => sql.push(format!("SELECT pg_sleep({})", fastrand::f64() * 0.005)),
+                _ => sql.push(self.insert()),
             }
         }
-        if fastrand::u8(0..5) == 0 {
-            execute(&mut connection, "ROLLBACK").await;
+        for sql in sql {
+            if !lives(connection, sql).await {
+                return None;
+            }
+        }
+        let last = if fastrand::u8(0..5) == 0 {
+            "ROLLBACK"
         } else {
-            execute(&mut connection, "COMMIT").await;
-            committed.extend(mine.into_iter().map(|number| (id.clone(), number as i64)));
+            "COMMIT"
+        };
+        lives(connection, last).await.then_some(last)
+    }
+}
+
+/// Makes transactions, on a new connection whenever a session was ended; returns the number of transactions that were
+/// committed.
+async fn write_at_random(place: &Place, id: String, transactions: usize) -> usize {
+    let mut walk = Walk { id: &id, next: 0 };
+    let mut connection = place.connection().await;
+    let mut committed = 0;
+    for _ in 0..transactions {
+        match walk.transaction(&mut connection).await {
+            Some(last) => committed += usize::from(last == "COMMIT"),
+            None => connection = place.connection().await,
         }
     }
     committed
+}
+
+/// A writer that is under way, whatever it ends with.
+struct Running(Arc<AtomicUsize>);
+
+impl Running {
+    fn of(all: &Arc<AtomicUsize>) -> Self {
+        all.fetch_add(1, Ordering::AcqRel);
+        Self(Arc::clone(all))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Ends the session of a writer now and then, and raises the base.
+async fn disturb(place: &Place, writers: &AtomicUsize) {
+    const END: &str = "SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity \
+        WHERE datname = current_database() AND application_name = 'walker' AND xact_start IS NOT NULL \
+        ORDER BY random() LIMIT 1) AS one";
+    while writers.load(Ordering::Acquire) > 0 {
+        place.run(END).await;
+        place.run(RAISE_BASE).await;
+        place.run("SELECT pg_sleep(0.05)").await;
+    }
 }
 
 const WRITERS: usize = 6;
@@ -132,55 +110,65 @@ const TRANSACTIONS: usize = 200;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reader_gets_every_event_once_in_order_while_transactions_commit() {
-    let place = Place::new().await;
+    let place = Arc::new(Place::new().await);
     let journal = Arc::new(place.journal().await);
+    // It has a number from the start and stores nothing: no reader waits for it.
+    let mut idle = place.connection().await;
+    execute(&mut idle, "BEGIN; SELECT pg_current_xact_id()").await;
+    let all = Arc::new(AtomicUsize::new(0));
     let mut writers = Vec::new();
-    let running = Arc::new(AtomicUsize::new(WRITERS + 1));
     for writer in 0..WRITERS {
-        let connection = place.connection().await;
-        let running = Arc::clone(&running);
+        let (place, running) = (Arc::clone(&place), Running::of(&all));
         writers.push(tokio::spawn(async move {
-            let written = write_at_random(connection, format!("Raw|{writer}"), TRANSACTIONS).await;
-            running.fetch_sub(1, Ordering::AcqRel);
-            written
+            let _running = running;
+            write_at_random(&place, format!("Raw|{writer}"), TRANSACTIONS).await
         }));
     }
     writers.push(tokio::spawn({
-        let (journal, running) = (Arc::clone(&journal), Arc::clone(&running));
+        let (journal, running) = (Arc::clone(&journal), Running::of(&all));
         async move {
+            let _running = running;
             for _ in 0..TRANSACTIONS {
                 store(&*journal, &id("journal"), fastrand::u64(1..5)).await;
             }
-            running.fetch_sub(1, Ordering::AcqRel);
-            let highest = journal
-                .read_highest_sequence_nr(&id("journal"))
-                .await
-                .unwrap();
-            (1..=highest as i64)
-                .map(|number| ("Test|journal".to_owned(), number))
-                .collect()
+            TRANSACTIONS
         }
     }));
+    let disturbing = tokio::spawn({
+        let (place, all) = (Arc::clone(&place), Arc::clone(&all));
+        async move { disturb(&place, &all).await }
+    });
 
     let mut reader = Reader::new(&place).await;
     let mut pages = 0;
-    while running.load(Ordering::Acquire) > 0 {
+    while all.load(Ordering::Acquire) > 0 {
         reader.read(fastrand::i64(1..20)).await;
         pages += 1;
     }
-    let mut expected = BTreeSet::new();
+    let mut committed = 0;
     for writer in writers {
-        expected.append(&mut writer.await.unwrap());
+        committed += writer.await.unwrap();
     }
-    reader.read_until(expected.len()).await;
+    disturbing.await.unwrap();
+    // Nothing else is under way.
+    while reader.read(1_000).await > 0 {}
+    execute(&mut idle, "ROLLBACK").await;
 
     // It went forward only, so nothing came twice; whatever came late is missing now.
     let seen: BTreeSet<_> = reader
         .seen
         .iter()
-        .map(|(_, id, number)| (id.clone(), *number))
+        .map(|(_, id, number)| (id, number))
         .collect();
+    let rows = sqlx::query("SELECT persistence_id, sequence_nr FROM event_journal");
+    let rows = rows.fetch_all(&mut idle).await.unwrap();
+    let rows: Vec<(String, i64)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+    let expected: BTreeSet<_> = rows.iter().map(|(id, number)| (id, number)).collect();
     assert_eq!(seen, expected);
+    assert!(
+        committed > TRANSACTIONS * WRITERS / 2,
+        "only {committed} transactions were committed"
+    );
     assert!(
         pages > TRANSACTIONS,
         "only {pages} pages were read meanwhile"
@@ -193,13 +181,17 @@ async fn a_reader_without_the_bound_would_miss_an_event_that_commits_late() {
     let place = Place::new().await;
     let _journal = place.journal().await;
     let (mut early, mut late) = (place.connection().await, place.connection().await);
-    execute(&mut late, format!("BEGIN; {}", insert("Late|1", 1))).await;
-    execute(&mut early, insert("Early|1", 2)).await;
-    let mut naive = Reader::new(&place).await;
-    naive.sql = naive.sql.replace(
-        "pg_snapshot_xmin(pg_current_snapshot())::text::bigint",
-        "9223372036854775807",
-    );
+    execute(
+        &mut late,
+        format!("BEGIN; {ANNOUNCE}; {}", insert("Late|1", 1)),
+    )
+    .await;
+    execute(
+        &mut early,
+        format!("BEGIN; {ANNOUNCE}; {}; COMMIT", insert("Early|1", 2)),
+    )
+    .await;
+    let mut naive = Reader::without_bound(&place).await;
     naive.read(10).await;
     let mut reader = Reader::new(&place).await;
     assert_eq!(
@@ -214,40 +206,100 @@ async fn a_reader_without_the_bound_would_miss_an_event_that_commits_late() {
     assert_eq!(reader.numbers(), [1, 2]);
 }
 
+/// An announced transaction may store its first event long afterwards.
 #[tokio::test]
-async fn a_transaction_anywhere_on_the_server_holds_back_readers_only() {
+async fn a_transaction_that_is_announced_holds_readers_back_from_then_on() {
     let place = Place::new().await;
     let journal = place.journal().await;
-    store(&journal, &id("a"), 1).await;
-    let elsewhere = TestDatabase::create().await;
-    let mut long = elsewhere.connect().await;
+    let mut late = place.connection().await;
     execute(
-        &mut long,
-        "CREATE TABLE theirs (a int); BEGIN; INSERT INTO theirs VALUES (1)",
+        &mut late,
+        format!("BEGIN; {ANNOUNCE}; SELECT pg_current_xact_id()"),
     )
     .await;
     store(&journal, &id("a"), 2).await;
     let mut reader = Reader::new(&place).await;
-    reader.read_until(1).await;
     assert_eq!(reader.read(10).await, 0);
-    execute(&mut long, "ROLLBACK").await;
+    execute(&mut late, format!("{}; COMMIT", insert("Late|1", 3))).await;
     reader.read_until(3).await;
-    assert_eq!(reader.numbers(), [1, 2, 3]);
+    assert_eq!(reader.numbers(), [3, 1, 2]);
 }
 
+/// Those of programs that know nothing of this: an exactly-once projection, a report, a migration.
 #[tokio::test]
-async fn a_transaction_that_only_reads_holds_no_reader_back() {
+async fn transactions_that_store_no_events_hold_no_reader_back() {
     let place = Place::new().await;
     let journal = place.journal().await;
-    let mut long = place.connection().await;
+    store(&journal, &id("a"), 1).await;
+    let elsewhere = TestDatabase::create().await;
+    let mut others = [
+        elsewhere.connect().await,
+        place.connection().await,
+        place.connection().await,
+    ];
+    for other in &mut others[..2] {
+        let writes = "CREATE TABLE theirs (a int); BEGIN; INSERT INTO theirs VALUES (1)";
+        execute(other, writes).await;
+    }
+    let reads = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM event_journal";
+    execute(&mut others[2], reads).await;
+    store(&journal, &id("a"), 2).await;
+    let mut reader = Reader::new(&place).await;
+    assert_eq!(reader.read(10).await, 3);
+    for other in &mut others {
+        execute(other, "ROLLBACK").await;
+    }
+}
+
+/// Of an announcement in another database; of an exclusive lock with the same key; of keys of another form.
+#[tokio::test]
+async fn locks_of_others_hold_no_reader_back() {
+    let place = Place::new().await;
+    let journal = place.journal().await;
+    let elsewhere = TestDatabase::create().await;
+    let mut others = [elsewhere.connect().await, place.connection().await];
+    execute(&mut others[0], format!("BEGIN; {ANNOUNCE}")).await;
+    let locks = "SELECT pg_advisory_lock((1::bigint << 48) | 5), pg_advisory_lock_shared(65536, 5), \
+                 pg_advisory_lock_shared(5)";
+    execute(&mut others[1], locks).await;
+    store(&journal, &id("a"), 2).await;
+    assert_eq!(Reader::new(&place).await.read(10).await, 2);
+}
+
+/// A lock with the key of an announcement may be held for ever; then transactions under way are what bounds readers.
+#[tokio::test]
+async fn a_lock_that_is_never_released_stops_no_reader() {
+    let place = Place::new().await;
+    let journal = place.journal().await;
+    let mut other = place.connection().await;
     execute(
-        &mut long,
-        "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM event_journal",
+        &mut other,
+        "SELECT pg_advisory_lock_shared((1::bigint << 48) | 5)",
     )
     .await;
     store(&journal, &id("a"), 2).await;
+    // Until no transaction of the server is under way that is older.
     Reader::new(&place).await.read_until(2).await;
-    execute(&mut long, "ROLLBACK").await;
+}
+
+#[tokio::test]
+async fn a_prepared_transaction_holds_readers_back_until_it_ends() {
+    let place = Place::new().await;
+    let journal = place.journal().await;
+    let mut late = place.connection().await;
+    let gid = place.database.name();
+    let sql = format!(
+        "BEGIN; {ANNOUNCE}; {}; PREPARE TRANSACTION '{gid}'",
+        insert("Late|1", 1)
+    );
+    execute(&mut late, sql).await;
+    drop(late);
+    store(&journal, &id("a"), 2).await;
+    let mut reader = Reader::new(&place).await;
+    assert_eq!(reader.read(10).await, 0);
+    place.run(format!("COMMIT PREPARED '{gid}'")).await;
+    reader.read_until(3).await;
+    assert_eq!(reader.numbers(), [1, 1, 2]);
 }
 
 #[tokio::test]
@@ -256,7 +308,7 @@ async fn savepoints_share_one_number_and_rolled_back_ones_leave_nothing() {
     let _journal = place.journal().await;
     let mut connection = place.connection().await;
     let sql = format!(
-        "BEGIN; SAVEPOINT a; {}; RELEASE a; SAVEPOINT b; {}; ROLLBACK TO b; SAVEPOINT c; {}; COMMIT",
+        "BEGIN; {ANNOUNCE}; SAVEPOINT a; {}; RELEASE a; SAVEPOINT b; {}; ROLLBACK TO b; SAVEPOINT c; {}; COMMIT",
         insert("A|1", 1),
         insert("A|1", 2),
         insert("A|1", 3)
@@ -290,71 +342,6 @@ async fn events_that_are_deleted_are_not_read_while_their_rows_are_left() {
     assert_eq!(reader.numbers(), [7, 8, 9, 1]);
 }
 
-/// The dump does not hold the events that a reader has of them, either.
-#[tokio::test]
-async fn events_that_were_removed_before_a_dump_are_remembered_by_their_numbers() {
-    let place = Place::new().await;
-    let options = place.options();
-    let options = options.with_store(|store| store.with_delete_chunk_events(2));
-    let journal = place.journal_with(options).await;
-    for name in ["a", "b"] {
-        store(&journal, &id(name), 3).await;
-        store(&journal, &id(name), 2).await;
-    }
-    let highest = "SELECT max(ordering) FROM event_journal";
-    let highest = place.number(highest).await;
-    for name in ["b", "a"] {
-        journal
-            .delete_messages_to(&id(name), 5.into())
-            .await
-            .unwrap();
-    }
-    const LEFT: &str = "SELECT count(*) FROM event_journal";
-    while place.number(LEFT).await > 0 {
-        tokio::task::yield_now().await;
-    }
-    const KEPT: &str = "SELECT max(ordering) FROM event_journal_removed";
-    assert_eq!(place.number(KEPT).await, highest);
-    // The lower ones are forgotten, but for those that somebody was about to remove.
-    const KEPT_ROWS: &str = "SELECT count(*) FROM event_journal_removed";
-    assert!(place.number(KEPT_ROWS).await <= 2);
-    place
-        .run("UPDATE event_journal_removed SET ordering = ordering + 1000000000000")
-        .await;
-    let error = journal.initialize().await.unwrap_err();
-    assert_error(&error, StorageErrorKind::SchemaMismatch, "as after a dump");
-    let text = error.to_string();
-    let (_, statements) = text.split_once("then run: ").unwrap();
-    let (statements, _) = statements.rsplit_once("; and lower").unwrap();
-    place.run(statements).await;
-    journal.initialize().await.unwrap();
-}
-
-/// A dump keeps the numbers of the transactions of the server where it was made.
-#[tokio::test]
-async fn restored_events_with_too_high_numbers_are_refused_until_renumbered() {
-    let place = Place::new().await;
-    let journal = place.journal().await;
-    store(&journal, &id("a"), 1).await;
-    store(&journal, &id("a"), 1).await;
-    drop(journal);
-    place
-        .run("UPDATE event_journal SET ordering = ordering + 1000000000000")
-        .await;
-    let journal = PostgresJournal::new(place.options()).unwrap();
-    let error = journal.initialize().await.unwrap_err();
-    assert_error(&error, StorageErrorKind::SchemaMismatch, "as after a dump");
-    let text = error.to_string();
-    let start = text.find("UPDATE").unwrap();
-    let statements = &text[start..text.rfind("; and lower").unwrap()];
-    place.run(statements).await;
-    journal.initialize().await.unwrap();
-    store(&journal, &id("a"), 1).await;
-    let mut reader = Reader::new(&place).await;
-    reader.read_until(3).await;
-    assert_eq!(reader.numbers(), [1, 2, 3]);
-}
-
 #[tokio::test]
 async fn events_by_ordering_are_found_by_their_index_and_page_by_page() {
     let place = Place::new().await;
@@ -369,14 +356,47 @@ async fn events_by_ordering_are_found_by_their_index_and_page_by_page() {
         .bind("")
         .bind(0_i64)
         .bind(10_i64)
+        .bind(i64::MAX)
         .fetch_all(&mut connection)
         .await
         .unwrap();
     let plan = plan.join("\n");
-    assert!(plan.contains("event_journal_ordering"), "{plan}");
+    assert!(plan.contains("event_journal_by_ordering"), "{plan}");
     let mut reader = Reader::new(&place).await;
     for _ in 0..8 {
         while reader.read(1).await == 0 {}
     }
     assert_eq!(reader.numbers(), [1, 2, 3, 4, 5, 1, 2, 3]);
+}
+
+/// Whatever else the table holds: a page of a type or of a few slices is found in an index that has all it asks for.
+#[tokio::test]
+async fn events_of_a_type_or_of_few_slices_are_found_among_many_others() {
+    let place = Place::new().await;
+    let _journal = place.journal().await;
+    let rows = "INSERT INTO event_journal (persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, \
+        serializer_id, event_manifest, adapter_manifest, tag_count, payload) \
+        SELECT CASE WHEN n % 1000 = 0 THEN 'Rare|' ELSE 'Usual|' END || n, 1, n, n % 1024, 0, '', 1, 'm', '', 0, '' \
+        FROM generate_series(1, 20000) AS n";
+    place.run(rows).await;
+    place.run("VACUUM ANALYZE event_journal").await;
+    let mut connection = place.connection().await;
+    execute(&mut connection, "SET enable_seqscan = off").await;
+    for (condition, index, rows) in [
+        ("entity_type = 'Rare'", "event_journal_by_type", 20),
+        ("slice BETWEEN 0 AND 0", "event_journal_by_ordering", 19),
+    ] {
+        let sql = format!(
+            "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM event_journal \
+             WHERE ordering > 0 AND {condition} ORDER BY ordering LIMIT 1000"
+        );
+        let plan = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(&mut connection);
+        let plan: Vec<String> = plan.await.unwrap().iter().map(|row| row.get(0)).collect();
+        let plan = plan.join("\n");
+        assert!(
+            plan.contains(index) && !plan.contains("Rows Removed"),
+            "{plan}"
+        );
+        assert!(plan.contains(&format!("actual rows={rows} ")), "{plan}");
+    }
 }

@@ -3,6 +3,8 @@
 //! Every test has a database of its own on the server that `cargo xtask test` starts, or the environment names.
 #![allow(clippy::unwrap_used)]
 
+mod announcements;
+mod base;
 mod cancellation;
 mod commit_order;
 mod damage;
@@ -11,6 +13,7 @@ mod deletes;
 #[cfg(feature = "sqlx-0_9")]
 mod driver;
 mod encryption;
+mod event_reader;
 mod extensions;
 mod late_writes;
 mod migrations;

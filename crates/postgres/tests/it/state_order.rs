@@ -1,18 +1,34 @@
-//! The order in which queries read states: docs/adr/0005-commit-order.md.
+//! The order in which queries read states: docs/adr/0014-base-and-bound.md.
+
+use std::sync::Arc;
 
 use actix_persistence_postgres::PostgresStateStore;
 use actix_persistence_storage_api::{
-    FindStates, Payload, SqlValue, StateChangesQuery, StateStore, StateUpdate,
+    ChangeEvent, ChangeHandler, ExtensionError, FindStates, Payload, PersistenceId, Session,
+    SessionWork, SqlValue, StateChange, StateChangesQuery, StateExtensions, StateStore,
+    StateUpdate, WriterId,
 };
+use async_trait::async_trait;
 use sqlx::{AssertSqlSafe, PgConnection, Row};
+use tokio::sync::Notify;
 
 use crate::database::execute;
-use crate::place::{Place, id};
+use crate::event_reader::{ANNOUNCE, Reader};
+use crate::place::{Place, id, store as store_events};
 
 const CHANGES: &str = include_str!("../../src/queries/state_changes.sql");
 const FIND: &str = include_str!("../../src/queries/state_find.sql");
 const IDS: &str = include_str!("../../src/queries/state_ids.sql");
-const BOUND: &str = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint";
+
+/// Returns the statement that stores a state as the store does, but in any transaction.
+fn insert(name: &str) -> String {
+    format!(
+        "INSERT INTO durable_state (persistence_id, revision, ordering, timestamp, serializer_id, slice, deleted, manifest, \
+         tags, payload) \
+         SELECT 'Test|{name}', 1, base + pg_current_xact_id()::text::bigint, 0, 1, 0, false, 'm', '[]', '1' \
+         FROM durable_state_ordering"
+    )
+}
 
 fn changes() -> String {
     with_names(CHANGES)
@@ -24,14 +40,19 @@ fn with_names(sql: &str) -> String {
         .replace("{payload_size}", "octet_length(e.payload)")
 }
 
-/// Runs it from behind a change on.
+/// Runs it from a change on, without a bound.
 async fn run(
     connection: &mut PgConnection,
     sql: String,
     (ordering, id): (i64, &str),
 ) -> Vec<sqlx::postgres::PgRow> {
     let sql = sqlx::query(AssertSqlSafe(sql)).bind("Test").bind(ordering);
-    let sql = sql.bind(id).bind(0_i64).bind(1023_i64).bind(100_i64);
+    let sql = sql
+        .bind(i64::MAX)
+        .bind(id)
+        .bind(0_i64)
+        .bind(1023_i64)
+        .bind(100_i64);
     let sql = sql.bind(i64::MAX);
     sql.fetch_all(connection).await.unwrap()
 }
@@ -46,37 +67,148 @@ async fn a_reader_without_the_bound_would_miss_a_state_that_is_committed_late() 
     let place = Place::new().await;
     let store = place.state_store_with(place.options()).await;
     let mut late = place.connection().await;
-    let row = "INSERT INTO durable_state (persistence_id, revision, timestamp, serializer_id, slice, deleted, manifest, \
-               tags, payload) VALUES ('Test|late', 1, 0, 1, 0, false, 'm', '[]', '1')";
-    execute(&mut late, format!("BEGIN; {row}")).await;
+    execute(&mut late, format!("BEGIN; {ANNOUNCE}; {}", insert("late"))).await;
     store.upsert(state("early")).await.unwrap();
 
     let mut connection = place.connection().await;
-    let naive = changes().replace(BOUND, "9223372036854775807");
-    let rows = run(&mut connection, naive.clone(), (i64::MIN, "")).await;
+    let rows = run(&mut connection, changes(), (i64::MIN, "")).await;
     assert_eq!(rows.len(), 1, "only the early one is committed");
     let at: i64 = rows[0].get(1);
     let queries = store.queries().unwrap();
     let query = StateChangesQuery::new("Test", 10);
     let page = queries.changes(query.clone()).await.unwrap();
-    assert_eq!(page.changes, [], "what is behind an open transaction waits");
+    assert_eq!(page.changes, [], "what is after an open transaction waits");
     assert!(!page.more);
 
     execute(&mut late, "COMMIT").await;
     assert_eq!(
-        run(&mut connection, naive, (at, "Test|early")).await.len(),
+        run(&mut connection, changes(), (at, "Test|early"))
+            .await
+            .len(),
         0,
         "it has missed the late one"
     );
     let mut found = Vec::new();
     let mut query = query.after(page.offset);
-    // Others on the server may hold it back for a while.
     while found.len() < 2 {
         let page = queries.changes(query.clone()).await.unwrap();
         found.extend(page.changes.into_iter().map(|change| change.persistence_id));
         query.after = page.offset;
     }
     assert_eq!(found, [id("late"), id("early")]);
+}
+
+/// Waits within the transaction until it may go on.
+#[derive(Default)]
+struct Slow {
+    began: Notify,
+    may_end: Notify,
+}
+
+impl Slow {
+    async fn wait(&self) {
+        self.began.notify_one();
+        self.may_end.notified().await;
+    }
+}
+
+#[async_trait]
+impl ChangeHandler for Slow {
+    async fn process(
+        &self,
+        _session: &mut dyn Session,
+        _change: &StateChange<'_>,
+    ) -> Result<(), ExtensionError> {
+        self.wait().await;
+        Ok(())
+    }
+}
+
+/// Returns the ids of all changes of a type that are shown now.
+async fn shown(store: &PostgresStateStore, entity_type: &str) -> Vec<PersistenceId> {
+    let queries = store.queries().unwrap();
+    let page = queries
+        .changes(StateChangesQuery::new(entity_type, 100))
+        .await;
+    let changes = page.unwrap().changes.into_iter();
+    changes.map(|change| change.persistence_id).collect()
+}
+
+/// A state with an event is stored together with it, so readers of both wait.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_change_handler_holds_back_readers_of_what_it_stores() {
+    for has_event in [false, true] {
+        let place = Place::new().await;
+        let journal = place.journal().await;
+        let slow = Arc::new(Slow::default());
+        let mut extensions = StateExtensions::default();
+        extensions.entity_type("Slow").change_handler = Some(slow.clone());
+        extensions.entity_type("Other").table = Some("other_state".to_owned());
+        let states = PostgresStateStore::with_extensions(place.options(), &extensions).unwrap();
+        let states = states.with_change_event_journal(place.options()).unwrap();
+        states.initialize().await.unwrap();
+        let states = Arc::new(states);
+        let of_type = |entity_type| {
+            let id = PersistenceId::of(entity_type, "a");
+            StateUpdate::new(id, 1, Payload::new(1, "m", "1"))
+        };
+        let mut update = of_type("Slow");
+        if has_event {
+            let payload = Payload::new(1, "m", "1");
+            update = update.with_change_event(ChangeEvent::new(payload, WriterId::random()));
+        }
+        let writing = tokio::spawn({
+            let states = Arc::clone(&states);
+            async move { states.upsert(update).await }
+        });
+        slow.began.notified().await;
+        for entity_type in ["Plain", "Other"] {
+            states.upsert(of_type(entity_type)).await.unwrap();
+        }
+        store_events(&journal, &id("a"), 1).await;
+
+        assert_eq!(shown(&states, "Plain").await, []);
+        let mut reader = Reader::new(&place).await;
+        let waiting = usize::from(has_event);
+        assert_eq!(shown(&states, "Other").await.len(), 1 - waiting);
+        assert_eq!(reader.read(10).await, 1 - waiting);
+        slow.may_end.notify_one();
+        writing.await.unwrap().unwrap();
+        for entity_type in ["Plain", "Other", "Slow"] {
+            assert_eq!(shown(&states, entity_type).await.len(), 1, "{entity_type}");
+        }
+        reader.read_until(1 + waiting).await;
+    }
+}
+
+/// Such as one that brings a view up to date, and notes how far it got.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_transaction_of_the_application_holds_back_no_reader() {
+    let place = Place::new().await;
+    let journal = place.journal().await;
+    let states = Arc::new(place.state_store_with(place.options()).await);
+    place.run("CREATE TABLE view (a INTEGER)").await;
+    let slow = Arc::new(Slow::default());
+    let transaction = tokio::spawn({
+        let (states, slow) = (Arc::clone(&states), Arc::clone(&slow));
+        let work = SessionWork::new(move |session| {
+            Box::pin(async move {
+                session
+                    .execute("INSERT INTO public.view VALUES (1)", [])
+                    .await?;
+                slow.wait().await;
+                Ok(())
+            })
+        });
+        async move { states.sql().unwrap().transact(work).await }
+    });
+    slow.began.notified().await;
+    store_events(&journal, &id("a"), 2).await;
+    states.upsert(state("a")).await.unwrap();
+    assert_eq!(Reader::new(&place).await.read(10).await, 2);
+    assert_eq!(shown(&states, "Test").await, [id("a")]);
+    slow.may_end.notify_one();
+    transaction.await.unwrap().unwrap();
 }
 
 #[tokio::test]
@@ -101,8 +233,8 @@ async fn a_page_of_states_or_ids_reads_what_it_gives() {
     let mut connection = place.connection().await;
     execute(
         &mut connection,
-        "INSERT INTO durable_state (persistence_id, revision, timestamp, serializer_id, slice, deleted, manifest, tags, payload)
-         SELECT CASE WHEN n % 10 = 0 THEN 'Zebra|' ELSE 'Account|' END || n, 1, 0, 1, n % 1024, false, 'm', '[]', '1'
+        "INSERT INTO durable_state (persistence_id, revision, ordering, timestamp, serializer_id, slice, deleted, manifest, tags, payload)
+         SELECT CASE WHEN n % 10 = 0 THEN 'Zebra|' ELSE 'Account|' END || n, 1, n, 0, 1, n % 1024, false, 'm', '[]', '1'
          FROM generate_series(1, 100000) AS n",
     )
     .await;
@@ -169,7 +301,7 @@ async fn a_plan_made_for_an_empty_table_reads_one_page_of_a_large_one() {
     execute(&mut connection, settings).await;
     execute(&mut connection, "SET plan_cache_mode = force_generic_plan").await;
     execute(&mut connection, format!("PREPARE page AS {}", changes())).await;
-    let page = format!("page ('Test', -1, '', 0, 1023, {PAGE}, 1000000)");
+    let page = format!("page ('Test', -1, 1000000, '', 0, 1023, {PAGE}, 1000000)");
     execute(&mut connection, format!("EXECUTE {page}")).await;
     place
         .run(
@@ -226,9 +358,9 @@ async fn states_are_found_by_a_selective_index_of_the_application() {
     }
     place
         .run(
-            "INSERT INTO durable_state (persistence_id, revision, timestamp, serializer_id, slice, deleted, manifest, tags, \
-                 payload, title) \
-             SELECT 'Test|' || n, 1, 0, 1, n % 1024, false, 'm', '[]', '1', \
+            "INSERT INTO durable_state (persistence_id, revision, ordering, timestamp, serializer_id, slice, deleted, manifest, \
+                 tags, payload, title) \
+             SELECT 'Test|' || n, 1, n, 0, 1, n % 1024, false, 'm', '[]', '1', \
                     CASE WHEN n % 10000 = 0 THEN 'rare' ELSE 'usual' END \
              FROM generate_series(1, 100000) AS n",
         )

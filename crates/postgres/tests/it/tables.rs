@@ -68,9 +68,10 @@ impl Tables for Place {
 
     fn event_of_another_tool(&self, persistence_id: &str, _ordering: i64) -> String {
         format!(
-            "INSERT INTO event_journal (persistence_id, sequence_nr, slice, timestamp, writer_uuid, \
+            "INSERT INTO event_journal (persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, \
              serializer_id, event_manifest, adapter_manifest, tag_count, payload) \
-             VALUES ('{persistence_id}', 1, 0, 0, decode(repeat('00', 16), 'hex'), 1, 'm', '', 0, '\\x00')"
+             SELECT '{persistence_id}', 1, base + pg_current_xact_id()::text::bigint, 0, 0, \
+                    decode(repeat('00', 16), 'hex'), 1, 'm', '', 0, '\\x00' FROM event_journal_ordering"
         )
     }
 

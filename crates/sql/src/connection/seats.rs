@@ -148,8 +148,8 @@ impl<C: Connector> Lease<C> {
         C::connection(&mut self.open)
     }
 
-    pub(super) async fn begin(&mut self) -> Result<(), SqlError> {
-        self.home.connector.begin(&mut self.open).await
+    pub(super) async fn begin(&mut self, begin: &'static str) -> Result<(), SqlError> {
+        self.home.connector.begin(&mut self.open, begin).await
     }
 
     pub(super) async fn check_committed(&mut self) -> Result<(), SqlError> {

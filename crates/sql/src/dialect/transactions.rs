@@ -10,6 +10,12 @@ pub trait TransactionDialect: Driver {
     /// Begins a transaction that writes.
     const BEGIN: &'static str;
 
+    /// Begins a transaction in which the store writes rows of several tables that have places in the order of commits, where
+    /// readers of each must know of it before it writes anything.
+    ///
+    /// Elsewhere it is [`BEGIN`](Self::BEGIN). Not used where [work begins](crate::JournalDialect::WORK_BEGINS) transactions.
+    const BEGIN_STORING: &'static str = Self::BEGIN;
+
     /// Begins a transaction that reads at one moment, or as near to that as initialising needs.
     const BEGIN_READING: &'static str;
 

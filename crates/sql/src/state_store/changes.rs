@@ -163,16 +163,14 @@ fn values_of<D: Dialect>(
         if statements.partitioned().is_some() {
             values.integer(part.map_or(0, |part| i64::from(part.partition.nr())));
         }
+        // A range that holds nothing costs nothing.
+        let (after, up_to) = match part.and_then(|part| part.complete_to) {
+            Some(complete_to) => (after, complete_to),
+            None => (i64::MAX, i64::MIN),
+        };
+        values.integer(after);
+        values.integer(up_to);
         if is_numbered {
-            // A range that holds nothing costs nothing.
-            let (after, up_to) = match part.and_then(|part| part.complete_to) {
-                Some(complete_to) => (after, complete_to),
-                None => (i64::MAX, i64::MIN),
-            };
-            values.integer(after);
-            values.integer(up_to);
-            values.integer(after);
-        } else {
             values.integer(after);
         }
         // Before every id.

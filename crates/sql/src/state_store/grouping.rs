@@ -61,8 +61,12 @@ impl<D: Dialect> SqlStateStore<D> {
         let until_then = numbers.keep_open();
         let written = detached(operation, async move {
             let input = Arc::clone(&change);
+            let begin = match change.event {
+                Some(_) => D::BEGIN_STORING,
+                None => D::BEGIN,
+            };
             let written = connections
-                .transaction_with(operation, visit.clone(), input, work)
+                .transaction_with(operation, visit.clone(), begin, input, work)
                 .await;
             if written.is_err() && visit.may_have_committed() {
                 let Change {

@@ -1,6 +1,6 @@
-SELECT format('INSERT INTO event_journal (persistence_id, sequence_nr, timestamp, serializer_id, slice, tag_count, '
-    'writer_uuid, event_manifest, adapter_manifest, payload, checksum) VALUES (%L, %s, %s, %s, %s, %s, %L, %L, %L, %L, %s)%s',
-    persistence_id, sequence_nr, timestamp, serializer_id, slice, tag_count, writer_uuid, event_manifest, adapter_manifest,
+SELECT format('INSERT INTO event_journal (persistence_id, sequence_nr, ordering, timestamp, serializer_id, slice, tag_count, '
+    'writer_uuid, event_manifest, adapter_manifest, payload, checksum) VALUES (%L, %s, %s, %s, %s, %s, %s, %L, %L, %L, %L, %s)%s',
+    persistence_id, sequence_nr, ordering, timestamp, serializer_id, slice, tag_count, writer_uuid, event_manifest, adapter_manifest,
     payload, checksum, chr(59))
 FROM event_journal ORDER BY persistence_id, sequence_nr;
 

@@ -1,0 +1,109 @@
+//! A reader of all events, and writers that the plugin knows nothing of.
+
+use sqlx::{AssertSqlSafe, PgConnection, Row};
+
+use crate::place::Place;
+
+const EVENTS: &str = include_str!("../../src/queries/events_by_ordering.sql");
+const BOUND: &str = include_str!("../../src/queries/bound.sql");
+
+/// Announces a transaction to the readers of all stores, as a program does that stores rows by itself.
+pub(crate) const ANNOUNCE: &str = "SELECT pg_advisory_xact_lock_shared((1::bigint << 48) \
+    | pg_snapshot_xmax(pg_current_snapshot())::text::bigint)";
+
+/// Raises the base of events, as an administrator does after events were lost.
+pub(crate) const RAISE_BASE: &str = "BEGIN; LOCK TABLE event_journal IN SHARE ROW EXCLUSIVE MODE; \
+    UPDATE event_journal_ordering SET base = base + 1000; COMMIT";
+
+/// The part of the key of a lock that stands for the events of the test, and for its states.
+pub(crate) const EVENT_CLASS: i64 = 1_772;
+pub(crate) const STATE_CLASS: i64 = 17_584;
+
+/// An event by its place: ordering, id, number.
+pub(crate) type Position = (i64, String, i64);
+
+/// Returns the statement that reads a page of events.
+pub(crate) fn events() -> String {
+    EVENTS
+        .replace("{event_table}", "public.event_journal")
+        .replace("{metadata_table}", "public.journal_metadata")
+}
+
+/// Returns the statement that asks how far a table is complete.
+pub(crate) fn bound(table: &str, class: i64) -> String {
+    BOUND
+        .replace("{ordering}", &format!("public.{table}_ordering"))
+        .replace("{class}", &class.to_string())
+        .replace("{any_store}", "1")
+}
+
+/// Returns the statement that stores an event as the journal does, but in any transaction.
+pub(crate) fn insert(id: &str, number: u64) -> String {
+    format!(
+        "INSERT INTO event_journal (persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, serializer_id, \
+         event_manifest, adapter_manifest, tag_count, payload) \
+         SELECT '{id}', {number}, base + pg_current_xact_id()::text::bigint, 0, 0, decode(repeat('00', 16), 'hex'), 1, \
+         'm', '', 0, '' FROM event_journal_ordering"
+    )
+}
+
+/// Reads on from where it is, page by page, as a query that others build on does.
+pub(crate) struct Reader {
+    connection: PgConnection,
+    bound: String,
+    at: Position,
+    pub(crate) seen: Vec<Position>,
+}
+
+impl Reader {
+    pub(crate) async fn new(place: &Place) -> Self {
+        Self {
+            connection: place.connection().await,
+            bound: bound("event_journal", EVENT_CLASS),
+            at: (i64::MIN, String::new(), 0),
+            seen: Vec::new(),
+        }
+    }
+
+    /// Returns a reader that goes as far as it can see.
+    pub(crate) async fn without_bound(place: &Place) -> Self {
+        Self {
+            bound: format!("SELECT {}::bigint", i64::MAX),
+            ..Self::new(place).await
+        }
+    }
+
+    /// Reads a page, and returns the number of its events.
+    pub(crate) async fn read(&mut self, limit: i64) -> usize {
+        let bound = sqlx::query_scalar(AssertSqlSafe(self.bound.clone()));
+        let bound: i64 = bound.fetch_one(&mut self.connection).await.unwrap();
+        let rows = sqlx::query(AssertSqlSafe(events()))
+            .bind(self.at.0)
+            .bind(&self.at.1)
+            .bind(self.at.2)
+            .bind(limit)
+            .bind(bound)
+            .fetch_all(&mut self.connection)
+            .await
+            .unwrap();
+        for row in &rows {
+            let next: Position = (row.get(0), row.get(1), row.get(2));
+            assert!(next > self.at, "{next:?} comes after {:?}", self.at);
+            self.at = next.clone();
+            self.seen.push(next);
+        }
+        rows.len()
+    }
+
+    /// Reads until there are this many, which is at once where no other transaction of the database stores something.
+    pub(crate) async fn read_until(&mut self, number: usize) {
+        while self.seen.len() < number {
+            self.read(1_000).await;
+        }
+        assert_eq!(self.seen.len(), number);
+    }
+
+    pub(crate) fn numbers(&self) -> Vec<i64> {
+        self.seen.iter().map(|(_, _, number)| *number).collect()
+    }
+}
