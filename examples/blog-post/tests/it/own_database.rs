@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use actix_persistence_test_servers::Database;
 use sqlx::{AssertSqlSafe, Connection, MySqlConnection, PgConnection, Row};
+
 /// Removed in the end.
 pub(crate) struct OwnDatabase {
     database: Database,
