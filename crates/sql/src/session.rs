@@ -71,6 +71,7 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         };
         // An attempt before this one may have met its end in a statement.
         visit.is_in_a_statement(false);
+        visit.is_lent(false);
         Ok(Self {
             connection,
             visit: visit.clone(),
