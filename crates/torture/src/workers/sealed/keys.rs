@@ -22,9 +22,10 @@ const SILENT_ABOUT_SUBJECTS: u32 = 40;
 /// The share of questions for the key of an id that are not answered: one in this many.
 const SILENT_ABOUT_IDS: u32 = 800;
 /// The share of questions for the key of an id for which it is not there for a moment, as if it were lost.
-const LOST: u32 = 2_500;
-/// The same of a query, which asks far less often.
+const LOST: u32 = 1_200;
+/// The same two of a query, which asks far less often.
 const SILENT_TO_QUERIES: u32 = 8;
+const LOST_TO_QUERIES: u32 = 20;
 /// The bytes of an id.
 const ID: usize = 16;
 
@@ -128,11 +129,12 @@ impl KeyStore for FolderKeys {
 
     fn find_key(&self, id: &KeyId) -> Result<FoundKey, Box<dyn Error + Send + Sync>> {
         LAST_ANSWER.set(None);
-        self.try_now(match QUERYING.get() {
-            true => SILENT_TO_QUERIES,
-            false => SILENT_ABOUT_IDS,
-        })?;
-        if self.happens(LOST) {
+        let (silent, lost) = match QUERYING.get() {
+            true => (SILENT_TO_QUERIES, LOST_TO_QUERIES),
+            false => (SILENT_ABOUT_IDS, LOST),
+        };
+        self.try_now(silent)?;
+        if self.happens(lost) {
             LAST_ANSWER.set(Some(Answered::Unknown));
             return Ok(FoundKey::Unknown);
         }

@@ -10,7 +10,7 @@ use super::keys::NOT_NOW;
 use crate::workers::{count, fault};
 
 /// A part of the error of a tag that is too long.
-const TOO_LONG: &str = "tag";
+const TOO_LONG: &str = "a tag has";
 
 /// Returns whether an error says that the keys could not be asked.
 pub(crate) fn is_of_keys(error: &(dyn Error + 'static)) -> bool {

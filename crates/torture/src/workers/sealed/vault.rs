@@ -43,6 +43,11 @@ pub(crate) fn vault_number(id: &PersistenceId) -> Option<u32> {
     (0..MOST_VAULTS).find(|number| vault_id(*number) == *id)
 }
 
+/// Returns whether no store takes the tags of a call that begins with this event.
+pub(crate) fn is_refused(first: Uid) -> bool {
+    first.0.is_multiple_of(REFUSED)
+}
+
 /// Returns a person of an id.
 pub(crate) fn person(id: &str, choice: u64) -> String {
     format!("{id}-{}", choice % PEOPLE)
@@ -72,9 +77,9 @@ impl Call {
     }
 
     fn tags(&self) -> Vec<String> {
-        let too_long = self.first.0.is_multiple_of(REFUSED);
+        let too_long = is_refused(self.first).then(|| "x".repeat(300));
         let tags = tag_of_call(self.first.0).into_iter();
-        tags.chain(too_long.then(|| "x".repeat(300))).collect()
+        tags.chain(too_long).collect()
     }
 }
 
