@@ -1,5 +1,6 @@
 //! Measures what storing in groups costs:
-//! `cargo run --release -p actix-persistence-mysql --example measure_append_on_mysql URL [IDS] [SECONDS]`.
+//! `cargo run --release -p actix-persistence-mysql --example measure_append_on_mysql URL [IDS] [SECONDS] [VARIANT]`.
+//! With a variant, such as `Journal`, those whose names begin so are compared with the first of them.
 //!
 //! Every variant appends single events of 200 bytes to ever other ids in groups, each group a transaction, to tables of its
 //! own in the database `URL`. Two connections do so at the same time, each with the ids of every second eighth of the slices, as
@@ -92,6 +93,11 @@ async fn main() {
     let ids = arguments.next();
     let ids = ids.map_or(10_000, |text| text.parse().unwrap());
     let seconds = arguments.next().map_or(1.0, |text| text.parse().unwrap());
+    let wanted = arguments.next().unwrap_or_default();
+    let variants = VARIANTS
+        .into_iter()
+        .filter(|variant| format!("{variant:?}").starts_with(&wanted));
+    let variants: Vec<_> = variants.collect();
     println!("{ids} ids, {WRITERS} connections, medians of {ROUNDS} rounds of {seconds} s");
     for (group, is_aligned) in [(1, true), (100, true), (1_000, true), (100, false)] {
         let load = Load {
@@ -100,14 +106,14 @@ async fn main() {
             is_aligned,
             time: Duration::from_secs_f64(seconds),
         };
-        let mut rates = vec![Vec::new(); VARIANTS.len()];
+        let mut rates = vec![Vec::new(); variants.len()];
         for _ in 0..ROUNDS {
-            for (variant, rates) in VARIANTS.iter().zip(&mut rates) {
+            for (variant, rates) in variants.iter().zip(&mut rates) {
                 rates.push(rate(&url, *variant, load).await);
             }
         }
         let medians: Vec<f64> = rates.iter_mut().map(|rates| median(rates)).collect();
-        for (variant, median) in VARIANTS.iter().zip(&medians) {
+        for (variant, median) in variants.iter().zip(&medians) {
             let (ratio, name) = (median / medians[0], format!("{variant:?}"));
             let ids = if is_aligned { "lanes" } else { "any  " };
             println!("group of {group:>5}  {ids}  {name:<22} {median:>8.0}/s  {ratio:.2}");
