@@ -299,7 +299,7 @@ const MOVE_NUMBERS: [&str; 2] = [
     "INSERT INTO test_state_removed (ordering) SELECT ordering FROM durable_state_removed",
 ];
 
-/// Returns this many changes, which PostgreSQL shows when no older transaction of the server is under way.
+/// Returns this many changes, which a server shows when no older transaction that stores states is under way.
 async fn changes(states: &dyn StateStore, after: StateOffset, count: usize) -> Vec<ChangedState> {
     let queries = states.queries().expect("the store has queries");
     loop {
