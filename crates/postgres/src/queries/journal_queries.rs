@@ -104,8 +104,8 @@ const STORED: &str = "\
         event_manifest, adapter_manifest, tag_count, payload, metadata_serializer_id, metadata_manifest,
         metadata_payload, checksum)
     SELECT n.id, n.sequence_nr, (SELECT ordering FROM numbered), n.slice, n.timestamp, n.writer, n.serializer_id,
-           n.manifest, n.adapter_manifest, n.tag_count, {payload_written}, n.metadata_serializer_id, n.metadata_manifest, n.metadata_payload,
-           n.checksum
+           n.manifest, n.adapter_manifest, n.tag_count, {payload_written}, n.metadata_serializer_id,
+           n.metadata_manifest, n.metadata_payload, n.checksum
     FROM unnest($5::text[], $6::bigint[], $7::smallint[], $8::bigint[], $9::bytea[], $10::bigint[], $11::text[],
                 $12::text[], $13::integer[], $14::bytea[], $15::bigint[], $16::text[], $17::bytea[], $18::bigint[])
         AS n (id, sequence_nr, slice, timestamp, writer, serializer_id, manifest, adapter_manifest, tag_count, payload,
