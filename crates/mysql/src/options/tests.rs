@@ -39,11 +39,11 @@ fn mistakes_are_reported_together() {
 #[test]
 fn the_slices_are_divided_by_a_power_of_two() {
     let section = section().with("url", "mysql://teller@db.example/bank");
-    let options = MysqlOptions::of_section(&section, &()).unwrap();
+    let options = MysqlOptions::of_section(&section, &Pools::default()).unwrap();
     assert_eq!(options.counter_partitions, None);
     for number in [0, 12, 128] {
         let section = section.clone().with("counter-partitions", number);
-        let errors = MysqlOptions::of_section(&section, &()).unwrap_err();
+        let errors = MysqlOptions::of_section(&section, &Pools::default()).unwrap_err();
         assert!(
             errors.to_string().contains("counter-partitions"),
             "{errors}"
