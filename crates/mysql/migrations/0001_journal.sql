@@ -55,8 +55,9 @@ CREATE TABLE IF NOT EXISTS {metadata_table} (
     CHECK (swept_to <= deleted_to)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- How far each partition is numbered; each row has the number of all of them, too. A transaction raises the row just before it stores events and holds it until its
--- commit, so that the order of numbers is that of commits. Numbers are never below the microseconds of the server's clock.
+-- How far each partition is numbered; each row has the number of all of them, too. A transaction raises the row just
+-- before it stores events and holds it until its commit, so that the order of numbers is that of commits. Numbers are never
+-- below the microseconds of the server's clock.
 -- Whoever reads by them asks this table first: see docs/adr/0005-commit-order.md.
 CREATE TABLE IF NOT EXISTS {ordering_table} (
     partition_nr TINYINT NOT NULL PRIMARY KEY,
