@@ -29,7 +29,8 @@ async fn under_way(fixture: &mut Fixture) -> Vec<Called> {
 
 /// Sends a write of each of 32 ids, which are in all lanes.
 fn write_everywhere(fixture: &Fixture, sequence_nr: u64) -> Vec<Reply<WriteReply>> {
-    let write = |n| fixture.write_nr(&format!("{n}"), sequence_nr);
+    // Ids that are numbered through have slices beside each other, and so one lane.
+    let write = |n: u32| fixture.write_nr(&format!("{}", n * 7_919), sequence_nr);
     (0..32).map(write).collect()
 }
 

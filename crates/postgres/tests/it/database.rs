@@ -131,8 +131,20 @@ impl Drop for TestDatabase {
     fn drop(&mut self) {
         let name = self.name.clone();
         let roles = [self.owner(), self.name.clone()];
+        let url = self.url();
         after_the_runtime(async move {
             let mut server = connect(&server_url()).await;
+            // Those that code of the application has left; only a session of their database ends them.
+            let prepared: Vec<String> =
+                sqlx::query_scalar("SELECT gid FROM pg_prepared_xacts WHERE database = $1")
+                    .bind(&name)
+                    .fetch_all(&mut server)
+                    .await
+                    .unwrap();
+            for gid in prepared {
+                let mut database = connect(&url).await;
+                execute(&mut database, format!("ROLLBACK PREPARED '{gid}'")).await;
+            }
             execute(&mut server, format!("DROP DATABASE {name} WITH (FORCE)")).await;
             for role in roles {
                 execute(&mut server, format!("DROP ROLE {role}")).await;

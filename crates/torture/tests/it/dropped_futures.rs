@@ -47,6 +47,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "calls of a store, in a task of that store",
     ),
     (
+        "storage-api::connection_of",
+        "within `transact`, which is dropped here, and within change handlers",
+    ),
+    (
         "storage-api::transact_returning",
         "the whole of `transact`, which is dropped here",
     ),

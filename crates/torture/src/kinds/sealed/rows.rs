@@ -158,9 +158,10 @@ fn tags(round: &Round<'_>) -> anyhow::Result<HashMap<(String, i64), HashSet<Stri
     let place = &round.place;
     let id = id_of(place);
     let select = match place.backend() {
-        Backend::Mysql => {
-            format!("SELECT {id}, t.sequence_nr, CONVERT(t.tag USING utf8mb4) FROM event_tag t")
-        }
+        Backend::Mysql => format!(
+            "SELECT {id}, t.sequence_nr, CONVERT(g.tag USING utf8mb4) FROM event_tag g \
+             JOIN event_journal t ON t.partition_nr = g.partition_nr AND t.ordering = g.ordering"
+        ),
         Backend::Postgres => format!("SELECT {id}, t.sequence_nr, t.tag FROM event_tag t"),
         _ => format!(
             "SELECT {id}, t.sequence_nr, g.tag FROM event_tag g JOIN event_journal t ON t.ordering = g.ordering"
