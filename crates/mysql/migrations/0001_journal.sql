@@ -46,10 +46,10 @@ CREATE TABLE IF NOT EXISTS {metadata_table} (
     persistence_id VARBINARY(255) NOT NULL PRIMARY KEY,
     highest        BIGINT         NOT NULL, -- the number of the newest event ever stored
     deleted_to     BIGINT         NOT NULL, -- no event up to here is shown
-    swept_to      BIGINT         NOT NULL, -- no row up to here is left
+    swept_to       BIGINT         NOT NULL, -- no row up to here is left
     epoch          BIGINT         NOT NULL,
     writer_uuid    BINARY(16)     NOT NULL, -- of that epoch
-    unswept       TINYINT        GENERATED ALWAYS AS (CASE WHEN swept_to < deleted_to THEN 1 END) STORED,
+    unswept        TINYINT        GENERATED ALWAYS AS (CASE WHEN swept_to < deleted_to THEN 1 END) STORED,
     KEY {unswept_index} (unswept, persistence_id),
     CHECK (deleted_to <= highest),
     CHECK (swept_to <= deleted_to)

@@ -83,7 +83,7 @@ WHERE a.pid = $1::integer AND a.backend_start = $2::text::timestamptz";
 ///
 /// A plan is made once and kept, perhaps while the tables are empty: it must not read whole tables when they are large, nor sort
 /// them where an index has most of the order.
-/// Where the planner has no choice, its costs then are so high that it would compile each plan. Row security would
+/// A planner without a choice has costs so high that it would compile each plan. Row security would
 /// leave rows out without a word; switched off, it is an error. The search path is for statements of the application, which
 /// may leave out the schema of the store; what the server itself has is found first all the same.
 pub(crate) const SET_SESSION: &str = "\

@@ -78,8 +78,8 @@ pub struct StateStatements {
     /// partition, those of all partitions in turns.
     /// Values: entity type, number of the last change that was read, the number up to which changes are complete, id of the
     /// last change, first and last slice, the most; the most bytes of payloads.
-    /// Where there is a numbering, before the id the number of the last change again; all of it up to the most for each
-    /// partition, and the most of all of them. Where there are [partitions](PartitionStatements), the number of the partition
+    /// A store with a numbering adds the number of the last change again before the id, repeats all up to the most for each
+    /// partition, and adds the most of all of them. One with [partitions](PartitionStatements) adds the number of the partition
     /// after the entity type.
     /// Returns: id, number; the rest as `load`, up to the checksum. Of what does not fit into the bytes at least one
     /// row, and the first row anyway.

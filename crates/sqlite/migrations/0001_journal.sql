@@ -40,7 +40,7 @@ CREATE TABLE {metadata_table} (
     persistence_id TEXT    NOT NULL PRIMARY KEY,
     highest        INTEGER NOT NULL,                                -- as of the last take-over or delete
     deleted_to     INTEGER NOT NULL CHECK (deleted_to <= highest),  -- no event up to here is shown
-    swept_to      INTEGER NOT NULL CHECK (swept_to <= deleted_to), -- no row up to here is left
+    swept_to       INTEGER NOT NULL CHECK (swept_to <= deleted_to), -- no row up to here is left
     swept_ordering INTEGER NOT NULL DEFAULT 0, -- the highest `ordering` of the rows that were removed
     epoch          INTEGER NOT NULL,
     writer_uuid    BLOB    NOT NULL                                 -- of that epoch, 16 bytes

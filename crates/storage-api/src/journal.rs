@@ -285,7 +285,7 @@ pub trait Journal: Any + Send + Sync {
     /// - **J-COMMAND-1**: The call returns `None` for a command of a type that the journal does not know.
     /// - **J-COMMAND-2**: A call that returns `None` changes nothing: no event, no number and no epoch.
     ///
-    /// What a command does beside the other methods is the plugin's to say, and must leave their promises true.
+    /// The plugin says what its commands do beside the other methods; they must leave the promises of those true.
     ///
     /// # Errors
     /// Any kind, with the operation of the command's [turn](Operation::of_command). With effect `Unknown` the command may

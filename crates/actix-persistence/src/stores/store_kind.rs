@@ -18,7 +18,7 @@ use crate::config::{StateStoreSettings, StoreSettings};
 
 /// A kind of stores, by the handle of the actor in front of one.
 ///
-/// How a kind stands in the config is said by its [`StoreSettings`].
+/// Its [`StoreSettings`] say how it stands in the config.
 pub(crate) trait StoreKind: Send + Sync + Sized + 'static {
     /// The trait of the stores.
     type Store: ?Sized + Send + Sync;

@@ -131,8 +131,8 @@ impl Application {
 
     /// Runs a step in the transaction, and notes it there.
     ///
-    /// Where definitions commit, it is noted before that it begins: if the process ends before it is noted that it has run,
-    /// the next start lets it run again, and takes what is there already for its work.
+    /// On a database whose definitions commit, a note before it says that it begins. If the process ends before the note that it
+    /// has run, the next start runs it again, and takes what is there already for its work.
     pub(super) async fn run<D: Dialect>(
         &self,
         schema: &StoreSchema<D>,

@@ -139,7 +139,8 @@ impl<D: Dialect> StoreSchema<D> {
     /// Runs a step while others write, and notes the version; outside any transaction, in the session of the
     /// [`lock`](Self::lock), which has no limits on time afterwards.
     ///
-    /// What an interrupted run left is found: an index that is whole is not made again, one that is broken is dropped first.
+    /// It goes on from what an interrupted run left: an index that is whole is not made again, and one that is broken is dropped
+    /// first.
     ///
     /// # Errors
     /// If the step fails. Run again, it goes on.

@@ -1,6 +1,6 @@
 //! The state actor before a scripted store, on a paused clock.
 //!
-//! What every actor with a queue by id does is tested with the snapshot actor; here is what states add to it.
+//! The tests of the snapshot actor cover the queue by id that both have; these cover what states add to it.
 
 #![allow(clippy::unwrap_used)]
 

@@ -49,7 +49,7 @@ impl From<&'static str> for Sql {
 /// Tables whose schema a statement leaves out are those in the schema of the store, which on PostgreSQL its key `schema`
 /// names.
 ///
-/// What these methods cannot do, the connection of the driver can; see [`lend_connection`](Self::lend_connection).
+/// The connection of the driver can do what these methods cannot; see [`lend_connection`](Self::lend_connection).
 #[async_trait]
 pub trait Session: Send {
     /// Returns the database, by the name of its plugin: `sqlite`, `postgres` or `mysql`.

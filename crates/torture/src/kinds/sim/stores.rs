@@ -33,7 +33,7 @@ const HANGS: Duration = Duration::from_secs(200);
 
 /// The stores of one simulated process, on a storage that processes share.
 ///
-/// What they do is done by the stores in memory: at a moment within the call, after it, or not at all. Without faults they
+/// The stores in memory do their work: at a moment within the call, after it, or not at all. Without faults they
 /// keep the contract.
 pub struct SimStores {
     inner: Arc<Inner>,
