@@ -186,6 +186,31 @@ impl Scribe {
         call
     }
 
+    /// Says that a state is about to be changed, or deleted; returns the number of the call.
+    pub(crate) fn invoke_change(
+        &self,
+        id: String,
+        incarnation: Incarnation,
+        revision: Option<u64>,
+        uid: Uid,
+        deletes: bool,
+    ) -> u64 {
+        self.invoke(match deletes {
+            true => Operation::DeleteState {
+                id,
+                incarnation,
+                revision,
+                uid,
+            },
+            false => Operation::Upsert {
+                id,
+                incarnation,
+                revision,
+                uid,
+            },
+        })
+    }
+
     /// Says what a call was answered, after it was.
     pub(crate) fn answer(&self, call: u64, answer: Answer) {
         self.say(What::Answer { call, answer });

@@ -9,8 +9,9 @@ use actix_persistence::error::{CommandError, ErrorChain, StorageErrorKind};
 use actix_persistence::prelude::*;
 use actix_persistence::sqlite::{Backup, SqliteJournal, SqliteOptions};
 use actix_persistence::storage_api::{CommandRules, Journal, JournalCommand, Operation};
-use actix_persistence_testkit::{Intercepted, Journals};
+use actix_persistence_testkit::{HeldCall, Intercepted, Journals};
 use tempfile::TempDir;
+use tokio::task::JoinHandle;
 
 use crate::counter::{Count, Counter};
 
@@ -38,6 +39,17 @@ impl Bank {
         let journal: Arc<dyn Journal> = self.journal.clone();
         let builder = Persistence::builder().journal("bank", journal);
         builder.open().await.unwrap()
+    }
+
+    /// Begins a backup, and holds it in the journal.
+    async fn backup_under_way(
+        &self,
+        persistence: &Persistence,
+    ) -> (JoinHandle<Result<(), CommandError>>, HeldCall<Journals>) {
+        let commands = self.journal.on(Operation::RunReadingCommand).hold();
+        let (persistence, copy) = (persistence.clone(), self.copy());
+        let asked = actix::spawn(async move { back_up(&persistence, &copy).await });
+        (asked, commands.next().await)
     }
 
     fn copy(&self) -> PathBuf {
@@ -130,12 +142,7 @@ async fn a_backup_is_made_while_the_breaker_of_writes_is_open() {
 async fn a_command_under_way_goes_on_when_its_asker_is_gone() {
     let bank = Bank::new();
     let persistence = bank.open().await;
-    let commands = bank.journal.on(Operation::RunReadingCommand).hold();
-    let asked = actix::spawn({
-        let (persistence, copy) = (persistence.clone(), bank.copy());
-        async move { back_up(&persistence, &copy).await }
-    });
-    let under_way = commands.next().await;
+    let (asked, under_way) = bank.backup_under_way(&persistence).await;
     asked.abort();
     assert!(asked.await.unwrap_err().is_cancelled());
     under_way.pass();
@@ -147,12 +154,7 @@ async fn a_command_under_way_goes_on_when_its_asker_is_gone() {
 async fn the_stop_waits_for_a_command_and_names_its_journal() {
     let bank = Bank::new();
     let persistence = bank.open().await;
-    let commands = bank.journal.on(Operation::RunReadingCommand).hold();
-    let asked = actix::spawn({
-        let (persistence, copy) = (persistence.clone(), bank.copy());
-        async move { back_up(&persistence, &copy).await }
-    });
-    let under_way = commands.next().await;
+    let (asked, under_way) = bank.backup_under_way(&persistence).await;
     let report = persistence.stop(Duration::from_millis(20)).await;
     assert_eq!(report.busy_stores, ["journal 'bank'"]);
     under_way.pass();

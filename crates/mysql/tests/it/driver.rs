@@ -30,24 +30,8 @@ const MORE: &[Act] = &[
     Act::ReadOne("SELECT a FROM driven UNION ALL SELECT 1 UNION ALL SELECT 2; SELECT 3"),
 ];
 
-#[tokio::test]
-async fn whatever_code_runs_with_the_driver_the_answer_is_true() {
-    let place = Place::new().await;
-    let section = place.section().with("handler-timeout", "500ms");
-    let driver = Arc::new(OfMysql);
-    driver::whatever_code_runs_with_the_driver_the_answer_is_true(&place, section, driver, MORE)
-        .await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn whatever_code_runs_with_the_driver_at_random_the_answer_is_true() {
-    let place = Place::new().await;
-    let section = place.section().with("handler-timeout", "500ms");
-    let driver = Arc::new(OfMysql);
-    driver::whatever_code_runs_with_the_driver_at_random_the_answer_is_true(
-        &place, section, driver, MORE,
-    )
-    .await;
+actix_persistence_sql_tests::test_answers_with_driver! {
+    Place::new().await, |place: &Place| place.section().with("handler-timeout", "500ms"), OfMysql, MORE
 }
 
 #[tokio::test]

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use actix_persistence_postgres::Postgres;
 use actix_persistence_sql_tests::journal::migrations::{Upgrades, assert_version, save, upgrading};
 use actix_persistence_sql_tests::{OnServer, Tables};
+use actix_persistence_storage_api::{SnapshotStore, StorageError};
 use sqlx::PgConnection;
+use tokio::task::JoinHandle;
 
 use crate::database::execute;
 use crate::place::Place;
@@ -26,6 +28,24 @@ async fn old_transaction(place: &Place) -> PgConnection {
     other
 }
 
+/// Returns a place of version 1 with one snapshot, and the open store.
+async fn place_with_a_snapshot() -> (Arc<Place>, Arc<dyn SnapshotStore>) {
+    let place = Arc::new(Place::new().await);
+    let snapshots = Tables::snapshot_store(&*place).await;
+    save(&*snapshots, 1).await;
+    (place, snapshots)
+}
+
+/// Returns an old transaction, and an upgrade that waits for it while it makes an index.
+async fn upgrade_that_waits(
+    place: &Arc<Place>,
+) -> (PgConnection, JoinHandle<Result<(), StorageError>>) {
+    let old = old_transaction(place).await;
+    let upgrade = upgrading(place);
+    place.until_waiting(1).await;
+    (old, upgrade)
+}
+
 async fn end_upgrades(place: &Place) {
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
         WHERE datname = current_database() AND query LIKE 'CREATE INDEX CONCURRENTLY%'";
@@ -34,12 +54,8 @@ async fn end_upgrades(place: &Place) {
 
 #[tokio::test]
 async fn nothing_waits_for_an_index_that_waits_for_an_old_transaction() {
-    let place = Arc::new(Place::new().await);
-    let snapshots = Tables::snapshot_store(&*place).await;
-    save(&*snapshots, 1).await;
-    let old = old_transaction(&place).await;
-    let upgrade = upgrading(&place);
-    place.until_waiting(1).await;
+    let (place, snapshots) = place_with_a_snapshot().await;
+    let (old, upgrade) = upgrade_that_waits(&place).await;
 
     // Neither a program of the older version that is open, nor one that opens now.
     save(&*snapshots, 2).await;
@@ -62,12 +78,8 @@ async fn nothing_waits_for_an_index_that_waits_for_an_old_transaction() {
 
 #[tokio::test]
 async fn an_index_that_was_left_broken_is_made_again() {
-    let place = Arc::new(Place::new().await);
-    let snapshots = Tables::snapshot_store(&*place).await;
-    save(&*snapshots, 1).await;
-    let old = old_transaction(&place).await;
-    let upgrade = upgrading(&place);
-    place.until_waiting(1).await;
+    let (place, _) = place_with_a_snapshot().await;
+    let (old, upgrade) = upgrade_that_waits(&place).await;
     end_upgrades(&place).await;
     let error = upgrade.await.unwrap().unwrap_err();
     assert!(error.kind().is_transient(), "{error:?}");
@@ -82,12 +94,8 @@ async fn an_index_that_was_left_broken_is_made_again() {
 
 #[tokio::test]
 async fn an_open_that_was_given_up_brings_its_step_to_an_end() {
-    let place = Arc::new(Place::new().await);
-    let snapshots = Tables::snapshot_store(&*place).await;
-    save(&*snapshots, 1).await;
-    let old = old_transaction(&place).await;
-    let upgrade = upgrading(&place);
-    place.until_waiting(1).await;
+    let (place, _) = place_with_a_snapshot().await;
+    let (old, upgrade) = upgrade_that_waits(&place).await;
     upgrade.abort();
     assert!(upgrade.await.unwrap_err().is_cancelled());
     let next = upgrading(&place);

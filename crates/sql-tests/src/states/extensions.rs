@@ -128,6 +128,37 @@ macro_rules! test_driver {
     };
 }
 
+/// Makes the tests that run any code with the driver's connection: the place, its section, the driver, and the acts of this
+/// database beside those of all.
+#[macro_export]
+macro_rules! test_answers_with_driver {
+    ($tables:expr, $section:expr, $driver:expr, $more:expr) => {
+        #[tokio::test]
+        async fn whatever_code_runs_with_the_driver_the_answer_is_true() {
+            let place = $tables;
+            let section_of = $section;
+            let section = section_of(&place);
+            let driver = std::sync::Arc::new($driver);
+            $crate::states::extensions::driver::whatever_code_runs_with_the_driver_the_answer_is_true(
+                &place, section, driver, $more,
+            )
+            .await;
+        }
+
+        #[tokio::test(flavor = "multi_thread")]
+        async fn whatever_code_runs_with_the_driver_at_random_the_answer_is_true() {
+            let place = $tables;
+            let section_of = $section;
+            let section = section_of(&place);
+            let driver = std::sync::Arc::new($driver);
+            $crate::states::extensions::driver::whatever_code_runs_with_the_driver_at_random_the_answer_is_true(
+                &place, section, driver, $more,
+            )
+            .await;
+        }
+    };
+}
+
 /// A column whose value a test sets before each change.
 #[derive(Clone)]
 struct NextValue {

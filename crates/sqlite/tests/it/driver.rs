@@ -28,22 +28,8 @@ const MORE: &[Act] = &[
     Act::Try("ATTACH ':memory:' AS other"),
 ];
 
-#[tokio::test]
-async fn whatever_code_runs_with_the_driver_the_answer_is_true() {
-    let place = Place::new();
-    let (section, driver) = (place.section_of_handlers(), Arc::new(OfSqlite));
-    driver::whatever_code_runs_with_the_driver_the_answer_is_true(&place, section, driver, MORE)
-        .await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn whatever_code_runs_with_the_driver_at_random_the_answer_is_true() {
-    let place = Place::new();
-    let (section, driver) = (place.section_of_handlers(), Arc::new(OfSqlite));
-    driver::whatever_code_runs_with_the_driver_at_random_the_answer_is_true(
-        &place, section, driver, MORE,
-    )
-    .await;
+actix_persistence_sql_tests::test_answers_with_driver! {
+    Place::new(), Place::section_of_handlers, OfSqlite, MORE
 }
 
 #[tokio::test]

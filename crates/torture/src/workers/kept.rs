@@ -174,20 +174,8 @@ impl Handler<Change> for Kept {
         let revision = Some(ctx.revision() + 1);
         if let Some(life) = &mut self.life {
             let (id, incarnation) = (life.id.clone(), life.incarnation);
-            life.change = Some(life.scribe.invoke(match deletes {
-                true => Operation::DeleteState {
-                    id,
-                    incarnation,
-                    revision,
-                    uid,
-                },
-                false => Operation::Upsert {
-                    id,
-                    incarnation,
-                    revision,
-                    uid,
-                },
-            }));
+            let scribe = &life.scribe;
+            life.change = Some(scribe.invoke_change(id, incarnation, revision, uid, deletes));
         }
         let answer = |kept: &mut Self, ctx: &mut PersistentContext<Self>| {
             let revision = ctx.revision();

@@ -177,20 +177,8 @@ impl<E: Form> Handler<Change> for Held<E> {
         let revision = Some(ctx.revision() + 1);
         if let Some(life) = &mut self.life {
             let (id, incarnation) = (life.id.clone(), life.incarnation);
-            life.change = Some(life.scribe.invoke(match deletes {
-                true => Operation::DeleteState {
-                    id,
-                    incarnation,
-                    revision,
-                    uid,
-                },
-                false => Operation::Upsert {
-                    id,
-                    incarnation,
-                    revision,
-                    uid,
-                },
-            }));
+            let scribe = &life.scribe;
+            life.change = Some(scribe.invoke_change(id, incarnation, revision, uid, deletes));
         }
         let event = E::from(Fact::new(uid.0, 0, uid.0, subject.clone()));
         let answer = |held: &mut Self, ctx: &mut PersistentContext<Self>| {
