@@ -13,6 +13,7 @@ use actix_persistence::{
     sql::TransactError,
 };
 use async_trait::async_trait;
+use tempfile::TempDir;
 
 use crate::note::{Note, Write};
 
@@ -89,10 +90,7 @@ async fn make_tables(file: &Path) {
 
 #[actix::test]
 async fn columns_and_change_handlers_of_the_config_are_called_with_each_change() {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("notes.db");
-    make_tables(&file).await;
-    let persistence = open(&file).await.unwrap();
+    let (_directory, persistence) = opened().await;
     for name in ["1", "2"] {
         let note = persistence.start(move || Note::named(name)).unwrap();
         note.send(Write('a')).await.unwrap().unwrap();
@@ -105,6 +103,15 @@ async fn columns_and_change_handlers_of_the_config_are_called_with_each_change()
 
     let count = persistence.transact(Some("notes"), count()).await;
     assert_eq!(count.unwrap(), 4);
+}
+
+/// Opens stores with tables in a folder of their own, which goes with the first value.
+async fn opened() -> (TempDir, Persistence) {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("notes.db");
+    make_tables(&file).await;
+    let persistence = open(&file).await.unwrap();
+    (directory, persistence)
 }
 
 /// Returns the number of changes that the handler has counted.
@@ -122,10 +129,7 @@ fn count() -> SessionWork<i64> {
 async fn a_session_lends_the_connection_of_its_own_database_alone() {
     use actix_persistence::sql::{MysqlSession, PostgresSession, SqliteSession};
 
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("notes.db");
-    make_tables(&file).await;
-    let persistence = open(&file).await.unwrap();
+    let (_directory, persistence) = opened().await;
     let work = SessionWork::new(|session| {
         Box::pin(async move {
             let errors = [
@@ -171,10 +175,7 @@ async fn a_pool_that_the_program_did_not_bring_is_a_mistake_of_the_config() {
 
 #[actix::test]
 async fn a_transaction_returns_a_value_only_if_it_is_committed() {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("notes.db");
-    make_tables(&file).await;
-    let persistence = open(&file).await.unwrap();
+    let (_directory, persistence) = opened().await;
     let work = SessionWork::new(|session| {
         Box::pin(async move {
             session.execute("UPDATE counts SET n = 7", []).await?;
@@ -245,10 +246,7 @@ async fn a_change_that_its_handler_refuses_is_rejected_and_the_actor_goes_on() {
 
 #[actix::test]
 async fn a_change_that_a_rule_of_the_table_refuses_is_rejected() {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("notes.db");
-    make_tables(&file).await;
-    let persistence = open(&file).await.unwrap();
+    let (_directory, persistence) = opened().await;
     let rule = |sql| persistence.transact(Some("notes"), statements(sql));
     rule(&[
         "CREATE TRIGGER one_revision BEFORE UPDATE ON durable_state WHEN NEW.revision = 2 \
