@@ -95,7 +95,7 @@ impl DurableStateQuery {
     /// the state it has now; and ends when there are no more.
     ///
     /// From [`StateOffset::start`] on these are all states, and what is left of deleted ones; on PostgreSQL, without those
-    /// that changed since the oldest transaction of the server began that is still writing.
+    /// that changed since the oldest transaction began that is under way and stores states of this table.
     /// A change stored while the stream reads may be returned or left out; an id that changes again meanwhile may come
     /// again.
     pub fn current_changes_by_slices<S: State>(
