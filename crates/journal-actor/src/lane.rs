@@ -116,7 +116,7 @@ impl Lane {
                 Some(Step::Alone(single)) => self.perform_alone(single).await,
                 Some(Step::Read(read)) => self.read(read),
                 None if self.may_halt() => self.halt().await,
-                None if self.closed && self.waiting.is_empty() => return,
+                None if self.has_ended() => return,
                 None => self.listen().await,
             }
         }
@@ -194,6 +194,11 @@ impl Lane {
     fn has(&self, persistence_id: &PersistenceId) -> bool {
         let mut after = self.halts.iter().map(|(_, after)| after);
         self.waiting.has(persistence_id) || after.any(|after| after.has(persistence_id))
+    }
+
+    /// Returns whether nothing waits and nothing will come.
+    fn has_ended(&self) -> bool {
+        self.closed && self.waiting.is_empty() && self.halts.is_empty()
     }
 
     /// Returns whether all that came before the next halt has ended, calls that are late too.

@@ -190,6 +190,30 @@ fn changes_wait_for_a_late_one_until_it_can_hardly_have_an_effect() {
 }
 
 #[test]
+fn it_waits_for_a_late_write_even_if_the_journal_is_let_go() {
+    on_paused_clock(async {
+        let mut fixture = four_lanes().await;
+        let write = fixture.write("a");
+        let (late, _) = fixture.calls.next_write().await;
+        tokio::time::advance(seconds(10)).await;
+        assert!(!is_stored(&now(write).await));
+        let asked = ask(&fixture);
+        let after = fixture.write("b");
+        settle().await;
+        let Fixture { handle, mut calls } = fixture;
+        drop(handle);
+        assert!(calls.is_quiet().await);
+        late.works();
+        let called = calls.next().await;
+        assert_eq!(called.call, ALONE);
+        called.works();
+        assert_eq!(answer(asked).await.unwrap(), 7);
+        calls.next_write().await.0.works();
+        assert!(is_stored(&now(after).await));
+    });
+}
+
+#[test]
 fn it_waits_for_a_late_write_that_may_still_be_stored() {
     on_paused_clock(async {
         let mut fixture = four_lanes().await;
