@@ -201,7 +201,7 @@ impl SqlError {
     }
 
     /// Returns the source for an error that comes from this one.
-    pub(crate) fn into_source(self) -> Option<Box<dyn Error + Send + Sync>> {
+    pub fn into_source(self) -> Option<Box<dyn Error + Send + Sync>> {
         match self {
             SqlError::Driver(error) => Some(without_wrapper(error)),
             SqlError::Refused { source, .. } => source,

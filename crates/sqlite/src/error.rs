@@ -88,6 +88,12 @@ pub(crate) fn is_locked(error: &SqlError) -> bool {
     error.reported().and_then(primary_code) == Some(code::BUSY)
 }
 
+/// Returns the kind of an error of the place that a file is written to: that it is full, or cannot be opened.
+pub(crate) fn kind_of_place(error: &SqlError) -> Option<StorageErrorKind> {
+    let code = error.reported().and_then(primary_code)?;
+    matches!(code, code::FULL | code::CANTOPEN | code::READONLY).then(|| class_of_code(code).0)
+}
+
 /// Returns whether a statement does not fit the tables: SQLite has no code of its own for that, only these texts.
 fn is_other_schema(message: &str) -> bool {
     let begins = ["no such table: ", "no such column: "];
