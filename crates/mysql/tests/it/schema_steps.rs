@@ -49,6 +49,23 @@ async fn a_table_that_no_step_made_is_not_taken_for_one_that_did() {
 }
 
 #[tokio::test]
+async fn rows_of_a_step_are_stored_with_its_note_or_not_at_all() {
+    let place = Place::new().await;
+    open(&place, &StateExtensions::default()).await.unwrap();
+    let refusing = "CREATE TRIGGER refuses_notes BEFORE UPDATE ON actix_persistence_schema FOR EACH ROW \
+        SET NEW.version = IF(NEW.table_name = 'application: orders/2', (SELECT 1 UNION SELECT 2), NEW.version)";
+    place.run(refusing).await;
+    let steps = with_steps([
+        SchemaStep::new("CREATE TABLE customer_order (id BIGINT)"),
+        SchemaStep::new("INSERT INTO customer_order VALUES (1)"),
+    ]);
+    open(&place, &steps).await.unwrap_err();
+    place.run("DROP TRIGGER refuses_notes").await;
+    open(&place, &steps).await.unwrap();
+    assert_eq!(place.number("SELECT COUNT(*) FROM customer_order").await, 1);
+}
+
+#[tokio::test]
 async fn a_step_whose_session_ended_runs_at_the_next_start() {
     let place = Arc::new(Place::new().await);
     open(&*place, &steps(1)).await.unwrap();

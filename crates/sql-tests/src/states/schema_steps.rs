@@ -18,6 +18,7 @@ macro_rules! test_schema_steps {
             a_step_that_has_run_is_never_another_one
             steps_that_have_not_run_are_named_without_auto_initialize
             a_table_of_the_steps_that_is_lost_is_named
+            a_table_that_no_step_makes_is_missed_by_the_first_start
             mistakes_in_schema_steps_are_found_before_anything_is_opened
             an_index_of_an_additional_column_is_made_after_the_column
             the_printed_steps_make_what_the_store_expects;
@@ -153,6 +154,17 @@ pub async fn a_table_of_the_steps_that_is_lost_is_named(tables: &dyn Tables) {
     );
 }
 
+/// The steps have run and cannot be taken back everywhere, and the next start says the same.
+pub async fn a_table_that_no_step_makes_is_missed_by_the_first_start(tables: &dyn Tables) {
+    let mut extensions = StateExtensions::default();
+    let steps = SchemaSteps::new("orders", orders_of_one());
+    extensions.schema_steps = vec![steps.with_tables(["customer_ordr"])];
+    for _ in 0..2 {
+        let opened = open(tables, &extensions).await;
+        assert_mismatch(opened, "the table 'customer_ordr' is missing");
+    }
+}
+
 /// They are wrong whatever is in the database.
 pub async fn mistakes_in_schema_steps_are_found_before_anything_is_opened(tables: &dyn Tables) {
     let named = |name: &str, steps: Vec<SchemaStep>| {
@@ -188,7 +200,15 @@ pub async fn mistakes_in_schema_steps_are_found_before_anything_is_opened(tables
             "have a step 1 that has a statement",
         ),
         (
+            orders(SchemaStep::new("CREATE TABLE a (b INT); COMMIT; SELECT 1")),
+            "that begins or ends a transaction",
+        ),
+        (
             orders(SchemaStep::new("SET a = 1")),
+            "that changes the session",
+        ),
+        (
+            orders(SchemaStep::new("CREATE TABLE a (b INT); /* b */ SET a = 1")),
             "that changes the session",
         ),
         (

@@ -2,6 +2,8 @@
 
 use actix_persistence_storage_api::{SchemaChange, SchemaStep, SchemaSteps, StorageErrorKind};
 
+use sqlx::SqlSafeStr;
+
 use super::migration::Step;
 use super::{Owner, StoreSchema};
 use crate::names::of_application;
@@ -132,7 +134,8 @@ impl Application {
     /// Runs a step in the transaction, and notes it there.
     ///
     /// On a database whose definitions commit, a note before it says that it begins. If the process ends before the note that it
-    /// has run, the next start runs it again, and takes what is there already for its work.
+    /// has run, the next start runs it again, and takes what is there already for its work. Rows that a step changes are stored
+    /// with its note or not at all.
     pub(super) async fn run<D: Dialect>(
         &self,
         schema: &StoreSchema<D>,
@@ -140,6 +143,11 @@ impl Application {
         version: usize,
     ) -> Result<(), SqlError> {
         let sql = schema.steps[version - 1].sql.clone();
+        if D::DEFINITIONS_COMMIT {
+            // A definition of the step before has ended the transaction.
+            D::Database::run(connection, D::COMMIT.into_sql_str()).await?;
+            D::Database::run(connection, D::BEGIN.into_sql_str()).await?;
+        }
         let was_begun =
             D::DEFINITIONS_COMMIT && self.was_begun(schema, connection, version).await?;
         if D::DEFINITIONS_COMMIT && !was_begun {
@@ -310,26 +318,14 @@ fn check_text<D: Dialect>(sql: &str) -> Result<(), String> {
     if number == 0 {
         return Err(format!("has no statement on {}", D::NAME));
     }
-    match kind_of(sql, D::QUOTING, D::DEFINITIONS_COMMIT) {
-        Kind::OfTransactions => {
-            return Err(format!(
-                "has a statement on {} that begins or ends a transaction, or locks tables",
-                D::NAME
-            ));
-        }
-        Kind::OfSessions => {
-            return Err(format!(
-                "has a statement on {} that changes the session",
-                D::NAME
-            ));
-        }
-        Kind::Streams => {
-            return Err(format!(
-                "has a statement on {} that sends or takes data",
-                D::NAME
-            ));
-        }
-        Kind::Rows | Kind::Commits | Kind::Other => {}
+    for statement in statements_to_check(sql, D::QUOTING) {
+        let what = match kind_of(&statement, D::QUOTING, D::DEFINITIONS_COMMIT) {
+            Kind::OfTransactions => "begins or ends a transaction, or locks tables",
+            Kind::OfSessions => "changes the session",
+            Kind::Streams => "sends or takes data",
+            Kind::Rows | Kind::Commits | Kind::Other => continue,
+        };
+        return Err(format!("has a statement on {} that {what}", D::NAME));
     }
     if D::DEFINITIONS_COMMIT && number > 1 && !is_of_statements(sql) {
         return Err(format!(
@@ -338,6 +334,28 @@ fn check_text<D: Dialect>(sql: &str) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// Returns the statements of a text, each to be checked by itself; the whole text where it is divided later, or is one
+/// statement that consists of others.
+fn statements_to_check(sql: &str, quoting: Quoting) -> Vec<String> {
+    // On PostgreSQL the body is quoted unless it is atomic.
+    let is_one = || quoting == Quoting::Mysql || sql.to_ascii_uppercase().contains("ATOMIC");
+    if quoting == Quoting::Sqlite || (is_of_statements(sql) && is_one()) {
+        return vec![sql.to_owned()];
+    }
+    let mut statements = vec![String::new()];
+    for piece in pieces(sql, quoting) {
+        match piece {
+            Piece::Other(";") => statements.push(String::new()),
+            Piece::Quoted(text) | Piece::Other(text) => {
+                let last = statements.last_mut().expect("there is always one");
+                last.push_str(text);
+            }
+            Piece::Placeholder(_) => {}
+        }
+    }
+    statements
 }
 
 /// Returns the number of statements, as far as they are told by semicolons.
@@ -361,21 +379,39 @@ fn number_of_statements(sql: &str, quoting: Quoting) -> usize {
     number
 }
 
-/// Returns whether one statement may consist of others, as that which creates a trigger.
+/// Returns whether one statement may consist of others, as that which creates a trigger: it creates nothing else before.
 fn is_of_statements(sql: &str) -> bool {
-    let mut words = sql.split(|c: char| !c.is_ascii_alphanumeric());
-    let of_statements = ["TRIGGER", "PROCEDURE", "FUNCTION", "EVENT"];
-    let is_any = |word: &str| {
-        of_statements
-            .iter()
-            .any(|one| one.eq_ignore_ascii_case(word))
-    };
-    let mut words = words.by_ref().filter(|word| !word.is_empty());
-    words
-        .next()
-        .is_some_and(|first| first.eq_ignore_ascii_case("CREATE"))
-        && words.take(8).any(is_any)
+    let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let words = sql
+        .split(|c| !is_of_word(c))
+        .filter(|word| !word.is_empty());
+    let mut words = words.map(str::to_ascii_uppercase);
+    let is_object = |word: &String| OF_STATEMENTS.contains(&&**word) || OTHERS.contains(&&**word);
+    words.next().is_some_and(|first| first == "CREATE")
+        && words
+            .find(is_object)
+            .is_some_and(|object| OF_STATEMENTS.contains(&&*object))
 }
+
+/// The objects whose definitions consist of statements.
+const OF_STATEMENTS: [&str; 4] = ["TRIGGER", "PROCEDURE", "FUNCTION", "EVENT"];
+/// The other objects that may be created; a name like one of the first comes after them.
+const OTHERS: [&str; 14] = [
+    "TABLE",
+    "INDEX",
+    "VIEW",
+    "DATABASE",
+    "SCHEMA",
+    "SEQUENCE",
+    "SERVER",
+    "USER",
+    "ROLE",
+    "TYPE",
+    "DOMAIN",
+    "EXTENSION",
+    "STATISTICS",
+    "PACKAGE",
+];
 
 /// Returns the sum over a text, whatever white space stands between its words: line ends differ between systems.
 fn sum_of(text: &str) -> String {
@@ -404,7 +440,13 @@ mod tests {
         assert!(is_of_statements(
             "CREATE DEFINER = a TRIGGER b BEFORE INSERT ON c BEGIN SELECT 1; END"
         ));
-        assert!(!is_of_statements("CREATE TABLE a (b INT); SELECT 1"));
+        for several in [
+            "CREATE TABLE a (b INT); SELECT 1",
+            "CREATE TABLE order_event (id BIGINT); CREATE TABLE order_line (id BIGINT)",
+            "CREATE TABLE event (id BIGINT); CREATE TABLE line (id BIGINT)",
+        ] {
+            assert!(!is_of_statements(several), "{several}");
+        }
     }
 
     #[test]

@@ -118,6 +118,9 @@ impl<D: Dialect> StoreSchema<D> {
         for column in self.missing_columns(connection).await? {
             D::Database::run(connection, column.add.clone()).await?;
         }
+        if let Owner::Application(application) = &self.owner {
+            self.check_tables_of(connection, &application.name).await?;
+        }
         Ok(None)
     }
 

@@ -100,7 +100,8 @@ impl<D: Dialect> StoreSchema<D> {
         }
     }
 
-    async fn check_tables_of(
+    /// Fails if a table that an application's steps name is not there.
+    pub(super) async fn check_tables_of(
         &self,
         connection: &mut ConnectionOf<D>,
         steps: &str,

@@ -96,7 +96,8 @@ pub struct SchemaStep {
 #[non_exhaustive]
 pub enum SchemaChange {
     /// Runs a text of one or several statements, in a transaction with the note that they have run. On MySQL and MariaDB the
-    /// text is one statement, because statements that define tables commit there; one that was interrupted is made up for.
+    /// text is one statement. One that defines tables commits there, before it is noted: if it was interrupted, the next start
+    /// looks whether it has run.
     Sql(Sql),
     /// Makes an index, while others write: on PostgreSQL `CONCURRENTLY`, on MySQL and MariaDB with `LOCK = NONE`.
     Index {
