@@ -71,6 +71,7 @@ pub(crate) const FACTS_OF_SESSION: &str = "\
 SELECT '{nonce}' AS nonce, current_user::text AS role, session_user::text AS session_authorization,
        current_setting('row_security') AS row_security,
        current_setting('session_replication_role') AS session_replication_role,
+       current_setting('client_encoding') AS client_encoding,
        current_setting('standard_conforming_strings') AS standard_conforming_strings";
 
 /// Ends a session with all that it does and holds, unless its number belongs to another one by now. Values: number, beginning.
@@ -101,8 +102,8 @@ SELECT set_config('synchronous_commit', COALESCE($4::text, current_setting('sync
 
 /// Notes the highest number of the rows that a statement has `removed`, if it is above what is noted, in place of `{keep_highest}`.
 ///
-/// No transaction waits here for another one, which may be long: each adds a row of its own, and removes lower ones that
-/// no other one is about to remove. If it is taken back, those are there again.
+/// Each transaction adds a row of its own, and removes lower ones that no other one is about to remove; if it is taken back,
+/// those are there again. It waits for another one only if both remove rows that one transaction stored, which have one number.
 fn keeping_highest(text: &str, table: &str) -> String {
     text.replace("{keep_highest}", KEEP_HIGHEST)
         .replace("{kept_table}", table)

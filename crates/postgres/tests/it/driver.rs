@@ -55,6 +55,7 @@ async fn nothing_that_is_set_with_the_driver_stays() {
     let refused = [
         "SET row_security = on",
         "SET standard_conforming_strings = off",
+        "SET client_encoding = 'LATIN1'",
     ];
     let look = "SELECT current_setting('synchronous_commit') AS a, current_setting('search_path') AS b,
                 current_setting('statement_timeout') AS c, current_setting('TimeZone') AS d,

@@ -62,6 +62,9 @@ pub enum CommandTurn {
     InOrder(PersistenceId),
     /// The command waits for all earlier requests that change something, and all later ones wait for it. Reads and replays
     /// go on, unless they wait for such a request. It may change anything.
+    ///
+    /// A command that takes longer than the time limit of a write makes the writes that wait for it fail, with an unknown
+    /// effect as far as their actors know: let it run while nothing is written.
     Alone,
 }
 
