@@ -21,15 +21,34 @@ fn steps(number: usize) -> StateExtensions {
     with_steps(steps.into_iter().take(number).map(SchemaStep::new))
 }
 
+impl Place {
+    /// Lets no step of this number be noted as one that has run.
+    async fn refuse_note_of(&self, step: usize) {
+        for event in ["INSERT", "UPDATE"] {
+            let trigger = format!(
+                "CREATE TRIGGER refuses_{event} BEFORE {event} ON actix_persistence_schema FOR EACH ROW \
+                 SET NEW.version = IF(NEW.table_name = 'application: orders/{step}' AND NEW.version > 0, \
+                 (SELECT 1 UNION SELECT 2), NEW.version)"
+            );
+            self.run(trigger).await;
+        }
+    }
+
+    async fn take_notes(&self) {
+        for event in ["INSERT", "UPDATE"] {
+            self.run(format!("DROP TRIGGER refuses_{event}")).await;
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_step_that_ran_and_was_not_noted_goes_on() {
     let place = Place::new().await;
+    open(&place, &StateExtensions::default()).await.unwrap();
     for step in 1..=3 {
-        open(&place, &steps(step)).await.unwrap();
-        let begun = format!(
-            "UPDATE actix_persistence_schema SET version = 0 WHERE table_name = 'application: orders/{step}'"
-        );
-        place.run(begun).await;
+        place.refuse_note_of(step).await;
+        open(&place, &steps(step)).await.unwrap_err();
+        place.take_notes().await;
         open(&place, &steps(step)).await.unwrap();
     }
     let notes = "SELECT COUNT(*) FROM actix_persistence_schema WHERE component = 'application: orders' AND version > 0";
@@ -52,15 +71,13 @@ async fn a_table_that_no_step_made_is_not_taken_for_one_that_did() {
 async fn rows_of_a_step_are_stored_with_its_note_or_not_at_all() {
     let place = Place::new().await;
     open(&place, &StateExtensions::default()).await.unwrap();
-    let refusing = "CREATE TRIGGER refuses_notes BEFORE UPDATE ON actix_persistence_schema FOR EACH ROW \
-        SET NEW.version = IF(NEW.table_name = 'application: orders/2', (SELECT 1 UNION SELECT 2), NEW.version)";
-    place.run(refusing).await;
+    place.refuse_note_of(2).await;
     let steps = with_steps([
         SchemaStep::new("CREATE TABLE customer_order (id BIGINT)"),
         SchemaStep::new("INSERT INTO customer_order VALUES (1)"),
     ]);
     open(&place, &steps).await.unwrap_err();
-    place.run("DROP TRIGGER refuses_notes").await;
+    place.take_notes().await;
     open(&place, &steps).await.unwrap();
     assert_eq!(place.number("SELECT COUNT(*) FROM customer_order").await, 1);
 }
