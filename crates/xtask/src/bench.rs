@@ -113,7 +113,7 @@ fn measure(mut command: Command, plan: &[Series]) -> anyhow::Result<(bool, Measu
     let status = child::lines(command, |heard| match heard {
         Report::Line(line) => match Measurement::of_line(line) {
             Some(measurement) => {
-                if begun < plan.len() && plan[begun].begins_with(&measurement) {
+                if begun < plan.len() && plan[begun].has(&measurement) {
                     begun += 1;
                     let Measurement { work, backend, .. } = &measurement;
                     step.goes_on(format_args!(

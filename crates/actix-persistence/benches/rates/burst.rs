@@ -9,9 +9,8 @@ use actix_persistence::prelude::*;
 use crate::bare::Bare;
 use crate::database::Database;
 use crate::notebook::{Notebook, Noted, persisted};
-use crate::persist::END;
 use crate::row::Table;
-use crate::series::{Series, rate};
+use crate::series::{END, Series, rate};
 
 /// The events of a burst.
 const BURST: usize = 10_000;

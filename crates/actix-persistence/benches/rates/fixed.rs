@@ -3,8 +3,7 @@
 use actix_persistence::Persistence;
 
 use crate::notebook::{Notebook, persisted_each};
-use crate::persist::END;
-use crate::series::Series;
+use crate::series::{END, Series};
 
 /// Measures `each-20` with the sides `1` and `100`: 20 events of each of one actor, and of each of a hundred.
 pub(crate) async fn run(series: &Series) {

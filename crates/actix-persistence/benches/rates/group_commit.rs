@@ -3,11 +3,11 @@
 //! Callers send their rows over a channel to a writer, and each waits for its reply. The writer stores all that wait by
 //! one statement with many rows, which is one transaction.
 
-use std::sync::LazyLock;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::database::Connection;
@@ -16,12 +16,6 @@ use crate::series::rate;
 
 /// The largest number of rows in one statement.
 const MOST: usize = 1_000;
-
-/// The writers have threads of their own, as our stores do.
-static WRITERS: LazyLock<Runtime> = LazyLock::new(|| {
-    let runtime = Builder::new_multi_thread().enable_all().build();
-    runtime.expect("threads can be started")
-});
 
 /// A row, and the caller that waits for it.
 struct Waiting {
@@ -33,11 +27,15 @@ struct Waiting {
 pub(crate) struct GroupCommit(Vec<mpsc::UnboundedSender<Waiting>>);
 
 impl GroupCommit {
-    /// Starts this many writers, each on a connection of its own.
+    /// Starts this many writers, each with a connection and a thread of its own.
     pub(crate) fn start<C: Connection>(url: &str, table: Table, writers: usize) -> Self {
         let channels = (0..writers).map(|_| {
             let (sender, receiver) = mpsc::unbounded_channel();
-            WRITERS.spawn(write::<C>(url.to_owned(), table, receiver));
+            let url = url.to_owned();
+            thread::spawn(move || {
+                let runtime = Builder::new_current_thread().enable_all().build();
+                runtime.unwrap().block_on(write::<C>(url, table, receiver));
+            });
             sender
         });
         Self(channels.collect())

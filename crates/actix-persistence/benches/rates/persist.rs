@@ -9,12 +9,10 @@ use crate::database::Database;
 use crate::group_commit::GroupCommit;
 use crate::notebook::{Notebook, persisted};
 use crate::row::Table;
-use crate::series::Series;
+use crate::series::{END, Series};
 
 /// The rows of a bare batch.
 const BATCH: usize = 100;
-/// The time for which everything may end.
-pub(crate) const END: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run<D: Database>(series: &Series) {
     let actors = series.number("persist-");

@@ -10,8 +10,7 @@ use futures_util::future::join_all;
 use crate::bare::Bare;
 use crate::database::{Database, SqlConnection};
 use crate::notebook::Notebook;
-use crate::persist::END;
-use crate::series::{Series, rate};
+use crate::series::{END, Series, rate};
 
 /// The events of the long log.
 const LONG: usize = 100_000;

@@ -7,6 +7,9 @@ const ROUNDS: usize = 5;
 /// The time that a measurement takes, unless the variable `MILLIS` names another number of milliseconds.
 const MILLIS: usize = 1_000;
 
+/// The time that the actors of a series have to end.
+pub(crate) const END: Duration = Duration::from_secs(10);
+
 /// The sides of one kind of work on one database.
 pub(crate) struct Series {
     pub(crate) work: String,

@@ -9,9 +9,8 @@ use crate::database::{Database, SqlConnection};
 use crate::group_commit::GroupCommit;
 use crate::notebook::persisted;
 use crate::paper::{COUNT, COUNTS, Counting, Paper};
-use crate::persist::END;
 use crate::row::{Row, Table};
-use crate::series::{Series, rate};
+use crate::series::{END, Series, rate};
 
 const ACTORS: usize = 1_000;
 

@@ -12,15 +12,15 @@ use crate::progress::{self, Step};
 const ACTORS: [u64; 2] = [1, 100];
 /// The events of all actors in a short run and in a long one, whose difference is free of start and end.
 const SHORT: u64 = 1_000;
-const LONG: u64 = 11_000;
+const LONG: u64 = 51_000;
 
 /// Prints the instructions of an event for each number of actors.
 pub(super) fn run(program: &Path) -> anyhow::Result<ExitCode> {
-    println!("instructions an event, of all threads, in memory:");
+    println!("actors  instructions an event, of all threads, in memory");
     for actors in ACTORS {
         let short = count(program, actors, SHORT)?;
         let long = count(program, actors, LONG)?;
-        println!("{actors:>5} actors  {:>7}", per_event(short, long));
+        println!("{actors:>6}  {:>21}", per_event(short, long));
     }
     Ok(ExitCode::SUCCESS)
 }

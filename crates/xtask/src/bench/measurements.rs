@@ -37,10 +37,10 @@ impl Measurements {
         self.0.entry((work, backend, side)).or_default().push(rate);
     }
 
-    /// Returns the median over the rounds; `None` if the side was not measured.
-    pub(super) fn median(&self, work: &str, backend: &str, side: &str) -> Option<f64> {
+    /// Returns the rates of a side, by round; `None` if it was not measured.
+    pub(super) fn rates(&self, work: &str, backend: &str, side: &str) -> Option<&[f64]> {
         let key = (work.to_owned(), backend.to_owned(), side.to_owned());
-        median(self.0.get(&key)?)
+        self.0.get(&key).map(Vec::as_slice)
     }
 
     /// Returns the smallest number of rounds that any side has.
@@ -49,13 +49,15 @@ impl Measurements {
     }
 }
 
-/// The middle one; of an even number the mean of the two in the middle.
-fn median(rates: &[f64]) -> Option<f64> {
+/// Returns the middle one, or the mean of the two in the middle; not a number for no rates.
+pub(super) fn median(rates: &[f64]) -> f64 {
     let mut rates = rates.to_vec();
     rates.sort_by(f64::total_cmp);
-    let upper = *rates.get(rates.len() / 2)?;
+    let Some(upper) = rates.get(rates.len() / 2) else {
+        return f64::NAN;
+    };
     let lower = rates[(rates.len() - 1) / 2];
-    Some(f64::midpoint(lower, upper))
+    f64::midpoint(lower, *upper)
 }
 
 #[cfg(test)]
@@ -64,10 +66,10 @@ mod tests {
 
     #[test]
     fn the_median_is_the_middle_one_or_the_mean_of_two() {
-        assert_eq!(median(&[]), None);
-        assert_eq!(median(&[3.0]), Some(3.0));
-        assert_eq!(median(&[9.0, 1.0, 2.0]), Some(2.0));
-        assert_eq!(median(&[9.0, 1.0, 2.0, 4.0]), Some(3.0));
+        assert!(median(&[]).is_nan());
+        assert_eq!(median(&[3.0]), 3.0);
+        assert_eq!(median(&[9.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&[9.0, 1.0, 2.0, 4.0]), 3.0);
     }
 
     #[test]
@@ -96,9 +98,10 @@ mod tests {
                 rate,
             });
         }
-        assert_eq!(measurements.median("w", "sqlite", "a"), Some(2.0));
-        assert_eq!(measurements.median("w", "sqlite", "b"), Some(20.0));
-        assert_eq!(measurements.median("w", "mysql", "a"), None);
+        let rates = |backend, side| measurements.rates("w", backend, side);
+        assert_eq!(rates("sqlite", "a"), Some([1.0, 3.0, 2.0].as_slice()));
+        assert_eq!(rates("sqlite", "b"), Some([10.0, 30.0].as_slice()));
+        assert_eq!(rates("mysql", "a"), None);
         assert_eq!(measurements.rounds(), 2);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::measurements::Measurements;
+use super::measurements::{Measurements, median};
 use super::rows::Row;
 
 /// A row with what was measured.
@@ -12,6 +12,8 @@ pub(super) struct Outcome {
     pub(super) rate: f64,
     /// Those of the fastest side of the baseline.
     pub(super) baseline_rate: f64,
+    /// The smallest and the largest ratio of a round: far from each other on a machine that does other work.
+    pub(super) spread: (f64, f64),
 }
 
 /// The judgement of a ratio.
@@ -29,12 +31,19 @@ impl Outcome {
     /// Compares the medians; `None` unless all sides of the row were measured.
     pub(super) fn of(row: Row, measurements: &Measurements) -> Option<Self> {
         let backend = row.backend.to_string();
-        let median = |side: &str| measurements.median(row.work, &backend, side);
-        let baselines: Option<Vec<_>> =
-            row.baseline.sides.iter().map(|side| median(side)).collect();
+        let rates = |side: &str| measurements.rates(row.work, &backend, side);
+        let ours = rates(row.side)?;
+        let baselines: Option<Vec<_>> = row.baseline.sides.iter().map(|side| rates(side)).collect();
+        let fastest = |one: &&[f64], other: &&[f64]| median(one).total_cmp(&median(other));
+        let baseline = baselines?.into_iter().max_by(fastest)?;
+        let ratios = ours.iter().zip(baseline).map(|(ours, other)| ours / other);
         Some(Self {
-            rate: median(row.side)?,
-            baseline_rate: baselines?.into_iter().max_by(f64::total_cmp)?,
+            rate: median(ours),
+            baseline_rate: median(baseline),
+            spread: (
+                ratios.clone().fold(f64::INFINITY, f64::min),
+                ratios.fold(0.0, f64::max),
+            ),
             row,
         })
     }
@@ -100,6 +109,7 @@ pub(super) mod tests {
             row,
             rate: 120_000.0 * ratio,
             baseline_rate: 120_000.0,
+            spread: (ratio / 2.0, ratio * 2.0),
         }
     }
 
@@ -123,6 +133,21 @@ pub(super) mod tests {
         let outcome = Outcome::of(row, &measurements).unwrap();
         assert_eq!(outcome.baseline_rate, 200.0);
         assert_eq!(outcome.ratio(), 0.5);
+        assert_eq!(outcome.spread, (0.5, 0.5));
+    }
+
+    #[test]
+    fn the_spread_is_that_of_the_rounds_to_the_fastest_side() {
+        let row = row("persist-1000", None, Some(0.75));
+        let rounds = [
+            [100.0, 200.0, 50.0],
+            [100.0, 400.0, 100.0],
+            [100.0, 100.0, 300.0],
+        ];
+        let sides = rounds.map(|[one, two, ours]| [("one", one), ("two", two), ("ours", ours)]);
+        let outcome = Outcome::of(row, &measured(&sides.concat())).unwrap();
+        assert_eq!(outcome.ratio(), 0.5);
+        assert_eq!(outcome.spread, (0.25, 3.0));
     }
 
     #[test]

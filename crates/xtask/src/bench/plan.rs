@@ -19,8 +19,8 @@ impl Series {
         format!("{}@{}={sides}", self.work, self.backend)
     }
 
-    /// Returns whether a measurement is the first of the series, if not all of those before have been seen.
-    pub(super) fn begins_with(&self, measurement: &Measurement) -> bool {
+    /// Returns whether a measurement belongs to the series.
+    pub(super) fn has(&self, measurement: &Measurement) -> bool {
         measurement.work == self.work && measurement.backend == self.backend.to_string()
     }
 }
