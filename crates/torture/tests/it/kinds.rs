@@ -10,7 +10,7 @@ use actix_persistence_torture::{Backend, Job, Kind, Settings, Summary, kinds, ru
 use crate::scale::scaled;
 
 /// A kind runs for so long on a backend, or longer, until it has had enough cycles.
-const LENGTH: Duration = Duration::from_secs(4);
+const LENGTH: Duration = Duration::from_secs(2);
 /// The length at full scale.
 const FULL_LENGTH: Duration = Duration::from_secs(300);
 

@@ -2,7 +2,7 @@
 
 use crate::program::stdout_of;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_cleaning_up");
+const PROGRAM: &str = "cleaning_up";
 
 #[test]
 fn who_has_left_is_forgotten_and_starts_anew() {

@@ -10,9 +10,9 @@ use actix_persistence_test_servers::Database;
 use tempfile::TempDir;
 
 use crate::own_database::OwnDatabase;
-use crate::program::stdout_of;
+use crate::program::{program, stdout_of};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_personal_data");
+const PROGRAM: &str = "personal_data";
 
 /// A shop with a folder for its keys, and its database, which is a file in that folder or on a server.
 struct Shop {
@@ -41,7 +41,7 @@ impl Shop {
 
     /// The program with its database, its keys, and a command.
     fn command(&self, command: &[&str]) -> Command {
-        let mut program = Command::new(PROGRAM);
+        let mut program = program(PROGRAM);
         program.current_dir(self.folder());
         match &self.server {
             Some((_, own)) => {
@@ -213,7 +213,7 @@ fn a_key_file_that_was_cut_off_does_not_count_as_destroyed() {
 
 /// Asserts that the program fails, and returns what it says.
 fn assert_fails(folder: &Path, why: &str) -> String {
-    let output = Command::new(PROGRAM)
+    let output = program(PROGRAM)
         .args(["shop.db", "keys"])
         .current_dir(folder)
         .output()
@@ -225,7 +225,7 @@ fn assert_fails(folder: &Path, why: &str) -> String {
 #[test]
 fn a_gate_counts_in_cbor() {
     let folder = tempfile::tempdir().unwrap();
-    let program = env!("CARGO_BIN_EXE_serializers");
+    let program = "serializers";
     let run = |groups: &[&str]| {
         let arguments = [&["gate.db"], groups].concat();
         stdout_of(program, folder.path(), &arguments)

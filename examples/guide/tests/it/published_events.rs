@@ -2,7 +2,7 @@
 
 use crate::program::stdout_of;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_published_events");
+const PROGRAM: &str = "published_events";
 
 #[test]
 fn the_display_hears_of_each_event_and_the_failed_delete_is_a_dead_letter() {

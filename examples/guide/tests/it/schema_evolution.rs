@@ -35,7 +35,7 @@ fn what_is_stored_keeps_its_shape() {
 #[test]
 fn each_release_reads_what_those_before_it_stored() {
     let folder = tempfile::tempdir().unwrap();
-    let program = env!("CARGO_BIN_EXE_schema_evolution");
+    let program = "schema_evolution";
     let run = |release| -> Vec<String> {
         let output = stdout_of(program, folder.path(), &["parcels.db", release]);
         output.lines().map(str::to_owned).collect()

@@ -2,8 +2,8 @@
 
 use crate::program::{output_of, stdout_of};
 
-fn lines(program: &str, folder: &std::path::Path, arguments: &[&str]) -> Vec<String> {
-    let output = stdout_of(program, folder, arguments);
+fn lines(name: &str, folder: &std::path::Path, arguments: &[&str]) -> Vec<String> {
+    let output = stdout_of(name, folder, arguments);
     output.lines().map(str::to_owned).collect()
 }
 
@@ -11,7 +11,7 @@ fn lines(program: &str, folder: &std::path::Path, arguments: &[&str]) -> Vec<Str
 #[test]
 fn the_bell_goes_on_counting_in_the_second_run() {
     let folder = tempfile::tempdir().unwrap();
-    let program = env!("CARGO_BIN_EXE_getting_started");
+    let program = "getting_started";
     let run = || lines(program, folder.path(), &["bell.db"]);
     assert_eq!(run(), ["rung 1 times", "rung 2 times"]);
     assert_eq!(run(), ["rung 3 times", "rung 4 times"]);
@@ -21,7 +21,7 @@ fn the_bell_goes_on_counting_in_the_second_run() {
 #[test]
 fn the_table_of_the_shop_is_made_once_and_keeps_step() {
     let folder = tempfile::tempdir().unwrap();
-    let program = env!("CARGO_BIN_EXE_own_tables");
+    let program = "own_tables";
     for _ in 0..2 {
         let expected = ["ann has 2 orders of 1200 cents"];
         assert_eq!(lines(program, folder.path(), &["shop.db"]), expected);
@@ -32,7 +32,7 @@ fn the_table_of_the_shop_is_made_once_and_keeps_step() {
 #[test]
 fn the_copy_of_the_ledger_holds_what_was_booked_before() {
     let folder = tempfile::tempdir().unwrap();
-    let program = env!("CARGO_BIN_EXE_backups");
+    let program = "backups";
     let expected = [
         "booked, now 500",
         "copied: true",
@@ -47,7 +47,7 @@ fn the_copy_of_the_ledger_holds_what_was_booked_before() {
 #[test]
 fn the_log_is_written_in_the_order_the_page_says() {
     let folder = tempfile::tempdir().unwrap();
-    let program = env!("CARGO_BIN_EXE_persisting");
+    let program = "persisting";
     let expected = [
         "outer-1",
         "outer-2",
@@ -75,7 +75,7 @@ fn the_log_is_written_in_the_order_the_page_says() {
 #[test]
 fn a_buyer_is_answered_once_and_noticed_besides() {
     let folder = tempfile::tempdir().unwrap();
-    let program = env!("CARGO_BIN_EXE_replying");
+    let program = "replying";
     let mut output = lines(program, folder.path(), &[]);
     // The notice goes to another actor, before or after the answer.
     output.sort();
@@ -87,7 +87,7 @@ fn a_buyer_is_answered_once_and_noticed_besides() {
 #[test]
 fn customers_wait_until_the_shop_opens_and_the_third_is_sent_away() {
     let folder = tempfile::tempdir().unwrap();
-    let program = env!("CARGO_BIN_EXE_stashing");
+    let program = "stashing";
     let output = lines(program, folder.path(), &[]);
     let before = [
         "by default: capacity 4096, overflow drop",
@@ -108,7 +108,7 @@ fn customers_wait_until_the_shop_opens_and_the_third_is_sent_away() {
 #[test]
 fn the_ledger_is_there_again_and_is_read_without_a_writer() {
     let folder = tempfile::tempdir().unwrap();
-    let program = env!("CARGO_BIN_EXE_recovery");
+    let program = "recovery";
     let run = || lines(program, folder.path(), &["ledger.db"]);
     let first = [
         "0 events, 0 cents",
@@ -128,7 +128,7 @@ fn the_ledger_is_there_again_and_is_read_without_a_writer() {
 #[test]
 fn the_order_and_the_stock_have_the_metadata_of_the_request() {
     let folder = tempfile::tempdir().unwrap();
-    let program = env!("CARGO_BIN_EXE_metadata");
+    let program = "metadata";
     let expected = [
         r#"taking a lamp for Some("order 81")"#,
         r#"the last lamp went to Some("ann")"#,
@@ -142,7 +142,7 @@ fn the_order_and_the_stock_have_the_metadata_of_the_request() {
 #[test]
 fn the_post_is_deleted_and_its_revisions_go_on_in_the_second_run() {
     let folder = tempfile::tempdir().unwrap();
-    let program = env!("CARGO_BIN_EXE_durable_state");
+    let program = "durable_state";
     for before in [0, 3] {
         let expected = [
             format!("Untitled at revision {}", before + 1),
@@ -162,7 +162,7 @@ fn the_post_is_deleted_and_its_revisions_go_on_in_the_second_run() {
 #[test]
 fn the_words_of_a_post_are_those_of_its_last_state() {
     let folder = tempfile::tempdir().unwrap();
-    let program = env!("CARGO_BIN_EXE_driver_connection");
+    let program = "driver_connection";
     let output = lines(program, folder.path(), &["blog.db"]);
     assert_eq!(output, ["6 words", "4 words"]);
 }
@@ -171,7 +171,7 @@ fn the_words_of_a_post_are_those_of_its_last_state() {
 #[test]
 fn the_display_shows_each_shelf_and_goes_on_where_it_stopped() {
     let folder = tempfile::tempdir().unwrap();
-    let program = env!("CARGO_BIN_EXE_state_queries");
+    let program = "state_queries";
     let expected = [
         "[\"Shelf|atlases\", \"Shelf|poems\"]",
         "Shelf|atlases: 1",
@@ -185,7 +185,7 @@ fn the_display_shows_each_shelf_and_goes_on_where_it_stopped() {
 #[test]
 fn the_jar_breaks_and_is_there_again_without_the_shard() {
     let folder = tempfile::tempdir().unwrap();
-    let program = env!("CARGO_BIN_EXE_failures");
+    let program = "failures";
     let expected = [
         "1 pieces",
         "rejected, the jar goes on",
@@ -204,7 +204,7 @@ fn the_jar_breaks_and_is_there_again_without_the_shard() {
 #[test]
 fn the_checkout_is_in_the_same_phase_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
-    let program = env!("CARGO_BIN_EXE_behaviours");
+    let program = "behaviours";
     let run = |arguments: &[&str]| lines(program, folder.path(), arguments);
     let first = run(&["checkout.db", "tea", "cup", "check-out"]);
     assert_eq!(
@@ -232,7 +232,7 @@ fn the_checkout_is_in_the_same_phase_after_a_restart() {
 #[test]
 fn taps_are_opened_once_and_never_in_replay() {
     let folder = tempfile::tempdir().unwrap();
-    let program = env!("CARGO_BIN_EXE_command_sourcing");
+    let program = "command_sourcing";
     let run = |arguments: &[&str]| lines(program, folder.path(), arguments);
     let first = run(&["garden.db", "roses:3", "beans:2", "roses:9"]);
     assert_eq!(
@@ -260,7 +260,7 @@ fn taps_are_opened_once_and_never_in_replay() {
 #[test]
 fn questions_see_what_the_page_says() {
     let folder = tempfile::tempdir().unwrap();
-    let program = env!("CARGO_BIN_EXE_read_only_commands");
+    let program = "read_only_commands";
     let expected = [
         "lent: 1",
         "lent: 1",
@@ -275,7 +275,7 @@ fn questions_see_what_the_page_says() {
 #[test]
 fn a_command_that_another_process_refuses_is_sent_again() {
     let folder = tempfile::tempdir().unwrap();
-    let program = env!("CARGO_BIN_EXE_several_processes");
+    let program = "several_processes";
     let expected = [
         "both are empty: 0 0",
         "stored here: 1",

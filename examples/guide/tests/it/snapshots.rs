@@ -2,7 +2,7 @@
 
 use crate::program::stdout_of;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_snapshots");
+const PROGRAM: &str = "snapshots";
 
 #[test]
 fn a_second_run_starts_from_the_snapshot_of_the_first() {

@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
+use crate::program::program;
+
 #[test]
 fn what_was_ordered_is_cooked_and_ctrl_c_closes_the_kitchen() {
     assert_eq!(
@@ -22,7 +24,7 @@ fn what_is_ordered_after_the_close_is_not_cooked() {
 /// Returns the output of the kitchen with these orders, when Ctrl-C is pressed after this line.
 fn printed(orders: &[&str], last_line: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_stopping"))
+    let mut child = program("stopping")
         .arg(folder.path().join("kitchen.db"))
         .args(orders)
         .stdout(Stdio::piped())

@@ -1,9 +1,8 @@
 //! A ledger that is brought back: all of it, up to an entry, and without becoming its writer.
 //!
 //! ```text
-//! cargo run -p guide --bin recovery -- ledger.db
+//! cargo run -p guide -- recovery ledger.db
 //! ```
-#![allow(clippy::print_stdout)] // printing is what the program is for
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
@@ -81,8 +80,8 @@ impl Handler<Book> for Ledger {
 }
 
 #[actix::main]
-async fn main() -> anyhow::Result<()> {
-    let database = std::env::args().nth(1);
+pub(crate) async fn main() -> anyhow::Result<()> {
+    let database = std::env::args().nth(2);
     let persistence = Persistence::sqlite(database.as_deref().unwrap_or("ledger.db")).await?;
     let ledger = persistence.start(Ledger::default)?;
     println!("{} cents", ledger.send(Book { cents: 20 }).await??);

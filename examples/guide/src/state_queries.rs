@@ -1,9 +1,8 @@
 //! Shelves that are stored as they are, and a display that follows what changes on them.
 //!
 //! ```text
-//! cargo run -p guide --bin state_queries
+//! cargo run -p guide -- state_queries
 //! ```
-#![allow(clippy::print_stdout)] // printing is what the program is for
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
@@ -80,7 +79,7 @@ async fn follow(
 // ANCHOR_END: follow
 
 #[actix::main]
-async fn main() -> anyhow::Result<()> {
+pub(crate) async fn main() -> anyhow::Result<()> {
     let persistence = Persistence::memory().await?;
     let start = |name| persistence.start(move || Shelf { name, books: 0 });
     let (poems, atlases) = (start("poems")?, start("atlases")?);

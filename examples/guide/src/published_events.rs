@@ -1,9 +1,8 @@
 //! A warehouse whose shelf publishes to the rest of the program what was put on it.
 //!
 //! ```text
-//! cargo run -p guide --bin published_events
+//! cargo run -p guide -- published_events
 //! ```
-#![allow(clippy::print_stdout)] // printing is what the program is for
 
 use actix::prelude::*;
 use actix_persistence::{PublishedEvent, Subscription, error::DeadLetterCause, prelude::*};
@@ -94,7 +93,7 @@ async fn display(mut events: Subscription<PublishedEvent<PutIn>>) {
 // ANCHOR_END: display
 
 #[actix::main]
-async fn main() -> anyhow::Result<()> {
+pub(crate) async fn main() -> anyhow::Result<()> {
     let persistence = Persistence::memory().await?;
     // ANCHOR: subscribe
     let display = actix::spawn(display(persistence.events()));

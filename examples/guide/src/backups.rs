@@ -1,9 +1,8 @@
 //! A ledger that copies its database while it is in use.
 //!
 //! ```text
-//! cargo run -p guide --bin backups -- ledger.db copy.db
+//! cargo run -p guide -- backups ledger.db copy.db
 //! ```
-#![allow(clippy::print_stdout)] // printing is what the program is for
 
 use actix::prelude::*;
 use actix_persistence::error::CommandError;
@@ -66,10 +65,10 @@ async fn back_up(persistence: &Persistence, copy: &str) -> Result<u64, CommandEr
 // ANCHOR_END: back_up
 
 #[actix::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
+pub(crate) async fn main() -> anyhow::Result<()> {
+    let mut arguments = std::env::args().skip(2);
     let (Some(file), Some(copy)) = (arguments.next(), arguments.next()) else {
-        return Err("say which file, and where to copy it".into());
+        anyhow::bail!("say which file, and where to copy it");
     };
     let persistence = Persistence::sqlite(file).await?;
     let ledger = persistence.start(Ledger::default)?;

@@ -1,9 +1,9 @@
 //! Keeps the orders of a customer, with events in protobuf and personal data that can be forgotten.
 //!
 //! ```text
-//! cargo run -p guide --bin personal_data -- shop.db shop-keys register Ada ada@example.org
-//! cargo run -p guide --bin personal_data -- shop.db shop-keys order 1250
-//! cargo run -p guide --bin personal_data -- shop.db shop-keys forget
+//! cargo run -p guide -- personal_data shop.db shop-keys register Ada ada@example.org
+//! cargo run -p guide -- personal_data shop.db shop-keys order 1250
+//! cargo run -p guide -- personal_data shop.db shop-keys forget
 //! ```
 //!
 //! In the place of the file may be the URL of a database on PostgreSQL, MariaDB or MySQL, and its password in the variable
@@ -11,7 +11,6 @@
 //! `note TEXT` keeps a note about the parcels, which is about nobody and so is not encrypted.
 //!
 //! Each run prints what is known of the customer. With `wait` as the last argument it then waits for the end of its input.
-#![allow(clippy::print_stdout)] // printing is what the program is for
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -365,8 +364,8 @@ fn config(database: &str) -> Config {
 // ANCHOR_END: config
 
 #[actix::main]
-async fn main() -> anyhow::Result<()> {
-    let arguments: Vec<_> = std::env::args().skip(1).collect();
+pub(crate) async fn main() -> anyhow::Result<()> {
+    let arguments: Vec<_> = std::env::args().skip(2).collect();
     let [database, folder, command @ ..] = &arguments[..] else {
         anyhow::bail!(
             "personal_data DATABASE KEYS [register NAME EMAIL | order CENTS... | note TEXT | forget] [wait]"

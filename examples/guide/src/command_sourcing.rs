@@ -1,9 +1,8 @@
 //! A garden whose taps are switched by commands that are stored as they came.
 //!
 //! ```text
-//! cargo run -p guide --bin command_sourcing -- garden.db roses:3 beans:2
+//! cargo run -p guide -- command_sourcing garden.db roses:3 beans:2
 //! ```
-#![allow(clippy::print_stdout)] // printing is what the program is for
 
 use std::collections::BTreeMap;
 
@@ -85,8 +84,8 @@ impl Handler<Beds> for Garden {
 }
 
 #[actix::main]
-async fn main() -> anyhow::Result<()> {
-    let mut arguments = std::env::args().skip(1);
+pub(crate) async fn main() -> anyhow::Result<()> {
+    let mut arguments = std::env::args().skip(2);
     let database = arguments.next().unwrap_or_else(|| "garden.db".to_owned());
     let persistence = Persistence::sqlite(database).await?;
     let garden = persistence.start(Garden::default)?;

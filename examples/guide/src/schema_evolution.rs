@@ -1,13 +1,12 @@
 //! Follows a parcel through releases of one program, each of which stores its events in another form.
 //!
 //! ```text
-//! cargo run -p guide --bin schema_evolution -- parcels.db first
-//! cargo run -p guide --bin schema_evolution -- parcels.db second
-//! cargo run -p guide --bin schema_evolution -- parcels.db readers-first
-//! cargo run -p guide --bin schema_evolution -- parcels.db today
-//! cargo run -p guide --bin schema_evolution -- parcels.db forgetful
+//! cargo run -p guide -- schema_evolution parcels.db first
+//! cargo run -p guide -- schema_evolution parcels.db second
+//! cargo run -p guide -- schema_evolution parcels.db readers-first
+//! cargo run -p guide -- schema_evolution parcels.db today
+//! cargo run -p guide -- schema_evolution parcels.db forgetful
 //! ```
-#![allow(clippy::print_stdout)] // printing is what the program is for
 
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -265,8 +264,8 @@ fn moved(city: &str, by: Carrier) -> Moved {
 }
 
 #[actix::main]
-async fn main() -> anyhow::Result<()> {
-    let mut arguments = std::env::args().skip(1);
+pub(crate) async fn main() -> anyhow::Result<()> {
+    let mut arguments = std::env::args().skip(2);
     let database = arguments.next().context("the file of the database")?;
     let release = arguments.next().context("the release of the program")?;
     let persistence = Persistence::sqlite(database).await?;

@@ -1,11 +1,10 @@
 //! The members of a gym, some of whom leave and shall be forgotten.
 //!
 //! ```text
-//! cargo run -p guide --bin cleaning_up -- gym.db visit ann ben cem
-//! cargo run -p guide --bin cleaning_up -- gym.db leave ann cem
-//! cargo run -p guide --bin cleaning_up -- gym.db forget ann ben cem
+//! cargo run -p guide -- cleaning_up gym.db visit ann ben cem
+//! cargo run -p guide -- cleaning_up gym.db leave ann cem
+//! cargo run -p guide -- cleaning_up gym.db forget ann ben cem
 //! ```
-#![allow(clippy::print_stdout)] // printing is what the program is for
 
 use actix::prelude::*;
 use actix_persistence::{
@@ -121,8 +120,8 @@ async fn forget(persistence: &Persistence, names: Vec<String>) -> anyhow::Result
 // ANCHOR_END: forget
 
 #[actix::main]
-async fn main() -> anyhow::Result<()> {
-    let mut arguments = std::env::args().skip(1);
+pub(crate) async fn main() -> anyhow::Result<()> {
+    let mut arguments = std::env::args().skip(2);
     let database = arguments.next().unwrap_or_else(|| "gym.db".to_owned());
     let command = arguments.next().unwrap_or_default();
     let persistence = Persistence::sqlite(database).await?;

@@ -1,9 +1,8 @@
 //! Orders of a shop, and a table of the shop's own that is always in step with them.
 //!
 //! ```text
-//! cargo run -p guide --bin own_tables shop.db
+//! cargo run -p guide -- own_tables shop.db
 //! ```
-#![allow(clippy::print_stdout)] // printing is what the program is for
 
 use actix::prelude::*;
 use actix_persistence::payload::decode_state;
@@ -133,8 +132,8 @@ async fn bill(persistence: &Persistence, customer: &'static str) -> anyhow::Resu
 // ANCHOR_END: query
 
 #[actix::main]
-async fn main() -> anyhow::Result<()> {
-    let file = std::env::args().nth(1).unwrap_or("shop.db".to_owned());
+pub(crate) async fn main() -> anyhow::Result<()> {
+    let file = std::env::args().nth(2).unwrap_or("shop.db".to_owned());
     let persistence = shop(&file).open().await?;
     for (name, cents) in [("1", 500), ("2", 700)] {
         let order = persistence.start(move || OrderActor(name))?;

@@ -1,11 +1,10 @@
 //! A kitchen that cooks what was ordered before it closes.
 //!
 //! ```text
-//! cargo run -p guide --bin stopping -- kitchen.db soup fish
+//! cargo run -p guide -- stopping kitchen.db soup fish
 //! ```
 //!
 //! Each word is an order. Press Ctrl-C to close the kitchen.
-#![allow(clippy::print_stdout)] // printing is what the program is for
 
 use std::time::Duration;
 
@@ -80,8 +79,8 @@ impl Handler<Close> for Kitchen {
 // ANCHOR_END: close
 
 #[actix::main]
-async fn main() -> anyhow::Result<()> {
-    let mut arguments = std::env::args().skip(1);
+pub(crate) async fn main() -> anyhow::Result<()> {
+    let mut arguments = std::env::args().skip(2);
     let database = arguments.next().unwrap_or_else(|| "kitchen.db".to_owned());
     let persistence = Persistence::sqlite(database).await?;
     let kitchen = persistence.start(Kitchen::default)?;

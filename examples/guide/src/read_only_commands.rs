@@ -1,9 +1,8 @@
 //! A library of books that is asked without writing anything.
 //!
 //! ```text
-//! cargo run -p guide --bin read_only_commands
+//! cargo run -p guide -- read_only_commands
 //! ```
-#![allow(clippy::print_stdout)] // printing is what the program is for
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
@@ -107,7 +106,7 @@ impl Handler<HowManyAfterAll> for Library {
 // ANCHOR_END: barrier
 
 #[actix::main]
-async fn main() -> anyhow::Result<()> {
+pub(crate) async fn main() -> anyhow::Result<()> {
     let persistence = Persistence::memory().await?;
     let library = persistence.start(Library::default)?;
     // The question waits until the book is stored and noted.

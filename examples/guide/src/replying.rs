@@ -1,9 +1,8 @@
 //! A ticket office that answers its askers, each once.
 //!
 //! ```text
-//! cargo run -p guide --bin replying
+//! cargo run -p guide -- replying
 //! ```
-#![allow(clippy::print_stdout)] // printing is what the program is for
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
@@ -132,7 +131,7 @@ impl Handler<Notice> for Display {
 }
 
 #[actix::main]
-async fn main() -> anyhow::Result<()> {
+pub(crate) async fn main() -> anyhow::Result<()> {
     let persistence = Persistence::memory().await?;
     let office = persistence.start(|| Office { left: 2, sold: 0 })?;
     let notices = Display.start().recipient();

@@ -1,11 +1,10 @@
 //! Counts the visitors of a museum, and takes snapshots by a rule.
 //!
 //! ```text
-//! cargo run -p guide --bin snapshots -- museum.db 4 2 7
+//! cargo run -p guide -- snapshots museum.db 4 2 7
 //! ```
 //!
 //! Each number is a group that enters. Run it again: it goes on from its latest snapshot.
-#![allow(clippy::print_stdout, clippy::print_stderr)] // printing is what the program is for
 
 use actix::prelude::*;
 use actix_persistence::{
@@ -135,8 +134,8 @@ impl Handler<Recovered> for Museum {
 }
 
 #[actix::main]
-async fn main() -> anyhow::Result<()> {
-    let mut arguments = std::env::args().skip(1);
+pub(crate) async fn main() -> anyhow::Result<()> {
+    let mut arguments = std::env::args().skip(2);
     let database = arguments.next().unwrap_or_else(|| "museum.db".to_owned());
     let persistence = Persistence::sqlite(&database).await?;
     let museum = persistence.start(Museum::default)?;

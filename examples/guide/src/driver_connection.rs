@@ -1,9 +1,8 @@
 //! A blog whose words are counted with sqlx, in the transaction that stores the post.
 //!
 //! ```text
-//! cargo run -p guide --bin driver_connection blog.db
+//! cargo run -p guide -- driver_connection blog.db
 //! ```
-#![allow(clippy::print_stdout)] // printing is what the program is for
 
 use actix::prelude::*;
 use actix_persistence::payload::decode_state;
@@ -116,8 +115,8 @@ async fn open(pool: &SqlitePool) -> anyhow::Result<Persistence> {
 // ANCHOR_END: pool
 
 #[actix::main]
-async fn main() -> anyhow::Result<()> {
-    let file = std::env::args().nth(1).unwrap_or("blog.db".to_owned());
+pub(crate) async fn main() -> anyhow::Result<()> {
+    let file = std::env::args().nth(2).unwrap_or("blog.db".to_owned());
     let options = SqliteConnectOptions::new()
         .filename(file)
         .create_if_missing(true);

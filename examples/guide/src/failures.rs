@@ -1,9 +1,8 @@
 //! A jar that breaks and is there again.
 //!
 //! ```text
-//! cargo run -p guide --bin failures
+//! cargo run -p guide -- failures
 //! ```
-#![allow(clippy::print_stdout)] // printing is what the program is for
 
 use std::time::Duration;
 
@@ -106,7 +105,7 @@ impl Handler<Drop> for Jar {
 }
 
 #[actix::main]
-async fn main() -> anyhow::Result<()> {
+pub(crate) async fn main() -> anyhow::Result<()> {
     let persistence = Persistence::memory().await?;
     let jar = persistence.start(Jar::default)?;
     let put = |label: String| jar.send(Put { label });

@@ -1,9 +1,8 @@
 //! A basket that two processes have at once.
 //!
 //! ```text
-//! cargo run -p guide --bin several_processes -- baskets.db
+//! cargo run -p guide -- several_processes baskets.db
 //! ```
-#![allow(clippy::print_stdout)] // printing is what the program is for
 
 use std::time::Duration;
 
@@ -106,8 +105,8 @@ async fn send_again(basket: &Addr<Basket>, put: PutIn) -> anyhow::Result<usize> 
 // ANCHOR_END: send_again
 
 #[actix::main]
-async fn main() -> anyhow::Result<()> {
-    let file = std::env::args().nth(1).unwrap_or("baskets.db".into());
+pub(crate) async fn main() -> anyhow::Result<()> {
+    let file = std::env::args().nth(2).unwrap_or("baskets.db".into());
     // Two handles stand for two processes: each has actors and connections of its own.
     let (here, there) = (
         Persistence::sqlite(&file).await?,

@@ -1,9 +1,8 @@
 //! An order and the stock that it takes from, and what is stored beside their events.
 //!
 //! ```text
-//! cargo run -p guide --bin metadata
+//! cargo run -p guide -- metadata
 //! ```
-#![allow(clippy::print_stdout)] // printing is what the program is for
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
@@ -144,7 +143,7 @@ impl Handler<LastUser> for Stock {
 }
 
 #[actix::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) async fn main() -> anyhow::Result<()> {
     let persistence = Persistence::memory().await?;
     let stock = persistence.start(Stock::default)?;
     let for_order = stock.clone();

@@ -1,9 +1,8 @@
 //! A ship's log, written in all the ways there are to persist.
 //!
 //! ```text
-//! cargo run -p guide --bin persisting
+//! cargo run -p guide -- persisting
 //! ```
-#![allow(clippy::print_stdout)] // printing is what the program is for
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
@@ -162,7 +161,7 @@ impl Handler<Sign> for Log {
 }
 
 #[actix::main]
-async fn main() -> anyhow::Result<()> {
+pub(crate) async fn main() -> anyhow::Result<()> {
     let persistence = Persistence::memory().await?;
     let log = persistence.start(Log::default)?;
     log.do_send(Nested);

@@ -1,9 +1,8 @@
 //! A blog post that is stored as it is, not as the changes that were made to it.
 //!
 //! ```text
-//! cargo run -p guide --bin durable_state blog.db
+//! cargo run -p guide -- durable_state blog.db
 //! ```
-#![allow(clippy::print_stdout)] // printing is what the program is for
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
@@ -128,8 +127,8 @@ impl Handler<Delete> for BlogPost {
 // ANCHOR_END: delete
 
 #[actix::main]
-async fn main() -> anyhow::Result<()> {
-    let file = std::env::args().nth(1).unwrap_or("blog.db".to_owned());
+pub(crate) async fn main() -> anyhow::Result<()> {
+    let file = std::env::args().nth(2).unwrap_or("blog.db".to_owned());
     let persistence = Persistence::sqlite(file).await?;
     let blog = persistence.start(|| BlogPost {
         id: "first",

@@ -1,11 +1,10 @@
 //! Counts what passes a gate, with events in CBOR: a format that the program registers and its config names.
 //!
 //! ```text
-//! cargo run -p guide --bin serializers -- gate.db 3 4
+//! cargo run -p guide -- serializers gate.db 3 4
 //! ```
 //!
 //! Each number is a group that passes. Run it again: it goes on counting.
-#![allow(clippy::print_stdout)] // printing is what the program is for
 
 use std::error::Error;
 use std::io::Write;
@@ -107,8 +106,8 @@ impl Handler<Pass> for Gate {
 }
 
 #[actix::main]
-async fn main() -> anyhow::Result<()> {
-    let mut arguments = std::env::args().skip(1);
+pub(crate) async fn main() -> anyhow::Result<()> {
+    let mut arguments = std::env::args().skip(2);
     let database = arguments.next().unwrap_or_else(|| "gate.db".to_owned());
     // ANCHOR: open
     let config = Config::new().with("persistence.journal.sqlite.serializer", "cbor");

@@ -1,9 +1,8 @@
 //! A shop where customers wait in line until it opens.
 //!
 //! ```text
-//! cargo run -p guide --bin stashing
+//! cargo run -p guide -- stashing
 //! ```
-#![allow(clippy::print_stdout)] // printing is what the program is for
 
 use actix::prelude::*;
 use actix_persistence::{
@@ -121,7 +120,7 @@ impl Handler<Sold> for Shop {
 }
 
 #[actix::main]
-async fn main() -> anyhow::Result<()> {
+pub(crate) async fn main() -> anyhow::Result<()> {
     let persistence = Persistence::memory().await?;
     println!("by default: {}", persistence.stash_policy());
     let shop = persistence.start(Shop::default)?;

@@ -1,10 +1,9 @@
 //! A checkout that is in one phase after the other, and goes on in the same one after a restart.
 //!
 //! ```text
-//! cargo run -p guide --bin behaviours -- checkout.db tea cup check-out
-//! cargo run -p guide --bin behaviours -- checkout.db milk ship pay
+//! cargo run -p guide -- behaviours checkout.db tea cup check-out
+//! cargo run -p guide -- behaviours checkout.db milk ship pay
 //! ```
-#![allow(clippy::print_stdout)] // printing is what the program is for
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
@@ -166,8 +165,8 @@ impl Handler<Ship> for Checkout {
 // ANCHOR_END: pay
 
 #[actix::main]
-async fn main() -> anyhow::Result<()> {
-    let mut arguments = std::env::args().skip(1);
+pub(crate) async fn main() -> anyhow::Result<()> {
+    let mut arguments = std::env::args().skip(2);
     let database = arguments.next().unwrap_or_else(|| "checkout.db".to_owned());
     let persistence = Persistence::sqlite(database).await?;
     let checkout = persistence.start(Checkout::new)?;
