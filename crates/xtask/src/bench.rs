@@ -44,7 +44,7 @@ pub(crate) struct Options {
     /// Measures fewer rows, see below, and each for a shorter time: less than three minutes after the build.
     #[arg(long)]
     quick: bool,
-    /// Counts the instructions of an event instead, with valgrind: they are the same on a noisy machine.
+    /// Counts the instructions of an event instead, with valgrind: they hardly change on a noisy machine.
     #[arg(long, conflicts_with_all = ["quick", "json", "svg"])]
     instructions: bool,
     /// Writes the rows into a file: a JSON list of `{work, backend, baseline, ratio, target, floor, rate, baseline_rate}`.
