@@ -1,28 +1,152 @@
-//! `cargo xtask bench`: what we cost on top of the bare driver, and what group commit brings.
+//! `cargo xtask bench`: actors beside the bare driver and beside a minimal group commit, in one run; ratios first.
+//!
+//! [`rows`] states what is compared and what is too slow; the program that measures is a bench of the facade.
 
-use std::process::ExitCode;
+mod instructions;
+mod json;
+mod measurements;
+mod outcome;
+mod plan;
+mod plot;
+mod rows;
+mod table;
 
-use crate::child;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::Context;
+
+use self::measurements::{Measurement, Measurements};
+use self::outcome::Outcome;
+use self::plan::Series;
+use crate::built;
+use crate::child::{self, Report};
+use crate::progress::{self, Step};
 use crate::servers::Servers;
-use crate::workspace::{Workspace, cargo};
+use crate::workspace::{self, Workspace};
+
+pub(crate) use self::rows::markdown;
 
 const PACKAGE: &str = "actix-persistence";
+/// The bench of the facade that measures.
+const PROGRAM: &str = "rates";
+/// The folder of the databases that are files, in the target folder.
+const FOLDER: &str = "bench";
+/// The milliseconds of a measurement in a quick run.
+const QUICK_MILLIS: &str = "300";
+const MILLIS: &str = "MILLIS";
 
-/// Runs the benches in release mode; each prints ratios and fails when one is missed.
-pub(crate) fn run() -> anyhow::Result<ExitCode> {
+/// The arguments of the task.
+#[derive(clap::Args)]
+#[command(after_help = help())]
+pub(crate) struct Options {
+    /// Measures fewer rows, see below, and each for a shorter time: less than three minutes after the build.
+    #[arg(long)]
+    quick: bool,
+    /// Counts the instructions of an event instead, with valgrind: they hardly change on a noisy machine.
+    #[arg(long, conflicts_with_all = ["quick", "json", "svg"])]
+    instructions: bool,
+    /// Writes the rows into a file: a JSON list of `{work, backend, baseline, ratio, target, floor, rate, baseline_rate}`.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Writes plots into a folder, one for each family of works.
+    #[arg(long, value_name = "FOLDER")]
+    svg: Option<PathBuf>,
+}
+
+fn help() -> String {
+    let quick = rows::quick_text();
+    format!(
+        "{quick}\n\nROUNDS=3 measures three rounds, not five; MILLIS=200 lets each measurement take 200 ms, not 1,000."
+    )
+}
+
+/// Builds the program, starts the servers, measures, and fails if a floor is missed.
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let workspace = Workspace::load()?;
+    let mut build = workspace::cargo("bench");
+    build.args(["--no-run", "--package", PACKAGE, "--bench", PROGRAM]);
+    build.args(["--features", "postgres,mysql"]);
+    let Some(program) = built::program("building the bench", build)? else {
+        return Ok(ExitCode::FAILURE);
+    };
+    if options.instructions {
+        return instructions::run(&program);
+    }
     let servers = Servers::start_for(&workspace, &workspace.members_called(&[PACKAGE]));
-    let mut command = cargo("bench");
-    command
-        .args(["--package", PACKAGE, "--no-fail-fast"])
-        .args(["--bench", "group_commit", "--bench", "persist_async"])
-        .args(["--features", "postgres,mysql"])
-        .args(["--bench", "recovery_rate", "--bench", "servers"])
-        .args(["--bench", "durable_state"]);
+    let mut rows = rows::rows(options.quick);
+    rows.retain(|row| {
+        row.backend
+            .server()
+            .is_none_or(|server| servers.has(server))
+    });
+    let folder = workspace.metadata.target_directory.join(FOLDER);
+    fs::create_dir_all(&folder).with_context(|| format!("could not make {folder}"))?;
+    let mut command = Command::new(program);
+    command.current_dir(folder);
+    workspace::forget_own_package(&mut command);
     servers.tell(&mut command);
-    let is_green = child::run(command)?.success() && servers.faults().is_empty();
-    Ok(match is_green {
+    if options.quick && std::env::var_os(MILLIS).is_none() {
+        command.env(MILLIS, QUICK_MILLIS);
+    }
+    let (ended_well, measurements) = measure(command, &plan::series(&rows))?;
+    let outcomes: Vec<_> = rows
+        .iter()
+        .filter_map(|row| Outcome::of(*row, &measurements))
+        .collect();
+    report(options, &outcomes, &measurements)?;
+    servers.warn();
+    let failed = outcome::has_failed(&rows, &outcomes);
+    Ok(match ended_well && !failed && servers.faults().is_empty() {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     })
+}
+
+/// Runs the program, and shows how far it is; returns whether it ended well, and what it measured.
+fn measure(mut command: Command, plan: &[Series]) -> anyhow::Result<(bool, Measurements)> {
+    command.args(plan.iter().map(Series::argument));
+    let step = Step::start(format!("measuring {} series", plan.len()));
+    let mut measurements = Measurements::default();
+    let mut begun = 0;
+    let status = child::lines(command, |heard| match heard {
+        Report::Line(line) => match Measurement::of_line(line) {
+            Some(measurement) => {
+                if begun < plan.len() && plan[begun].has(&measurement) {
+                    begun += 1;
+                    let Measurement { work, backend, .. } = &measurement;
+                    step.goes_on(format_args!(
+                        "{begun} of {}, {work} on {backend}",
+                        plan.len()
+                    ));
+                }
+                measurements.add(measurement);
+            }
+            None => progress::note(line),
+        },
+        Report::Silent => step.still_running(),
+    })?;
+    step.end(if status.success() { "done" } else { "FAILED" });
+    Ok((status.success(), measurements))
+}
+
+fn report(
+    options: &Options,
+    outcomes: &[Outcome],
+    measurements: &Measurements,
+) -> anyhow::Result<()> {
+    println!("medians of {} rounds", measurements.rounds());
+    print!("{}", table::table(outcomes));
+    if let Some(file) = &options.json {
+        write(file, &json::json(outcomes))?;
+    }
+    if let Some(folder) = &options.svg {
+        plot::write(folder, outcomes)?;
+    }
+    Ok(())
+}
+
+fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+    fs::write(file, text).with_context(|| format!("could not write {}", file.display()))
 }

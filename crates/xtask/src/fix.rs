@@ -8,7 +8,7 @@ use anyhow::Context;
 use crate::progress::note;
 use crate::tree::Tree;
 use crate::workspace::{cargo, root};
-use crate::{child, contract, reliability, snippets};
+use crate::{child, contract, snippets, tables};
 
 /// Formats the code, and writes the generated pages.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
@@ -26,7 +26,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
     if tree.text(contract::PAGE) != Some(contract.as_str()) {
         pages.push((contract::PAGE.to_owned(), contract));
     }
-    pages.extend(reliability::outdated_page(&tree));
+    pages.extend(tables::outdated_pages(&tree));
     for (path, text) in pages {
         fs::write(root().join(&path), text).with_context(|| format!("could not write {path}"))?;
         note(format_args!("wrote {path}"));

@@ -10,6 +10,7 @@
 )]
 
 mod bench;
+mod built;
 mod child;
 mod contract;
 mod dependency_rule;
@@ -19,12 +20,12 @@ mod gate;
 mod package;
 mod planted;
 mod progress;
-mod reliability;
 mod rust_versions;
 mod servers;
 mod snippets;
 mod soak;
 mod sums;
+mod tables;
 mod test;
 mod tidy;
 mod torture;
@@ -47,8 +48,8 @@ enum Task {
     Tidy,
     /// Formats the code and regenerates what is generated.
     Fix,
-    /// Compares group commit and recovery with the bare driver, in release mode, and prints ratios.
-    Bench,
+    /// Compares actors with the bare driver and with a minimal group commit, in release mode, and prints ratios.
+    Bench(bench::Options),
     /// Runs tests that have a long version at full length, in release mode, and prints what they measure.
     Soak,
     /// Puts features against each other and against faults, on every database, for as long as one likes.
@@ -74,7 +75,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Verify => verify::run(),
         Task::Tidy => tidy::run(),
         Task::Fix => fix::run(),
-        Task::Bench => bench::run(),
+        Task::Bench(options) => bench::run(&options),
         Task::Soak => soak::run(),
         Task::Torture(options) => torture::run(&options),
         Task::Planted(options) => planted::run(&options),

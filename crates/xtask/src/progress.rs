@@ -25,9 +25,14 @@ impl Step {
         }
     }
 
+    /// Says how far the work is.
+    pub(crate) fn goes_on(&self, with: impl Display) {
+        note(format_args!("{}: {with}, {}", self.name, self.age()));
+    }
+
     /// Says that the work still goes on.
     pub(crate) fn still_running(&self) {
-        note(format_args!("{}: still running, {}", self.name, self.age()));
+        self.goes_on("still running");
     }
 
     /// Says how the work ended, and returns the time it took.

@@ -75,6 +75,11 @@ impl Servers {
         }
     }
 
+    /// Returns whether one of those that were asked for can be used.
+    pub(crate) fn has(&self, database: Database) -> bool {
+        self.missing.iter().all(|(missing, _)| *missing != database)
+    }
+
     /// Says loudly which of them could not be started.
     pub(crate) fn warn(&self) {
         for (database, error) in &self.missing {

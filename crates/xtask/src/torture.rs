@@ -5,12 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use actix_persistence_test_servers::Database;
-use anyhow::Context;
-use cargo_metadata::Message;
 
+use crate::built;
 use crate::child;
 use crate::planted;
-use crate::progress::Step;
 use crate::servers::Servers;
 use crate::sums::LEDGER;
 use crate::workspace::{self, Workspace};
@@ -82,30 +80,15 @@ fn exit_code(code: Option<i32>) -> ExitCode {
 /// Returns the program; none if it does not compile. It may be built of a copy of the sources, in a target folder of
 /// its own.
 pub(crate) fn build(debug: bool, copy: Option<(&Path, &Path)>) -> anyhow::Result<Option<PathBuf>> {
-    let step = Step::start("building the torture");
     let mut command = workspace::cargo("build");
     command.args(["--package", PACKAGE, "--bin", "torture"]);
-    command.args(["--message-format", "json-render-diagnostics"]);
     if !debug {
         command.arg("--release");
     }
     if let Some((sources, target)) = copy {
         planted::build_there(&mut command, sources, target);
     }
-    let (status, messages) = child::output(command)?;
-    if !status.success() {
-        step.end("FAILED");
-        return Ok(None);
-    }
-    let mut program = None;
-    for message in Message::parse_stream(&*messages) {
-        if let Message::CompilerArtifact(artifact) = message? {
-            program = artifact.executable.or(program);
-        }
-    }
-    step.end("built");
-    let program = program.context("cargo has built no program")?;
-    Ok(Some(program.into_std_path_buf()))
+    built::program("building the torture", command)
 }
 
 /// The commit of the checkout, if what was built is that commit and nothing else.

@@ -1,0 +1,89 @@
+//! The databases, by their drivers alone.
+
+pub(crate) mod memory;
+pub(crate) mod mysql;
+pub(crate) mod postgres;
+pub(crate) mod server;
+pub(crate) mod sqlite;
+mod values;
+
+use actix_persistence::{Builder, Config, Persistence};
+
+use crate::row::{Row, Table};
+
+/// A database that is made for one series, and is gone after it.
+pub(crate) trait Database: Sized {
+    type Connection: Connection;
+    /// The number of connections that bare batches use at the same time.
+    const CONNECTIONS: usize;
+
+    /// Makes the database, with the tables for bare rows.
+    async fn make() -> Self;
+
+    /// Returns what a connection needs.
+    fn url(&self) -> String;
+
+    /// Opens the store of a kind, `journal` or `state`, on this database.
+    async fn open(&self, kind: &str, builder: Builder) -> Persistence;
+
+    /// Lets the database do now what it else does in the background after many writes.
+    async fn settle(&self) {}
+
+    async fn close(self);
+}
+
+/// A connection to a database; or what stands for one.
+pub(crate) trait Connection: Send + Sized + 'static {
+    fn connect(url: String) -> impl Future<Output = Self> + Send;
+
+    /// Returns how many of the rows that wait a group should have: all, unless the database has reasons.
+    fn at_once(waiting: usize) -> usize {
+        waiting
+    }
+
+    /// Stores rows by one statement, which is a transaction.
+    fn write(&mut self, table: Table, rows: Vec<Row>) -> impl Future<Output = ()> + Send;
+}
+
+/// A connection that knows SQL.
+pub(crate) trait SqlConnection: Connection {
+    async fn run(&mut self, statement: &str);
+
+    /// Reads up to 1,000 events that the plugin stored of an id above a number; returns their number, and the last number.
+    async fn page(&mut self, id: &str, after: i64) -> (usize, i64);
+}
+
+/// Opens the store of a kind on a database.
+async fn open(kind: &str, plugin: &str, url: &str, builder: Builder) -> Persistence {
+    let section = format!("persistence.{kind}");
+    let config = Config::new()
+        .with(&format!("{section}.bench.kind"), plugin)
+        .with(&format!("{section}.bench.url"), url)
+        .with(&format!("{section}.bench.auto-initialize"), true)
+        .with(&format!("{section}.plugin"), "bench");
+    let config = match kind {
+        "state" => config.with("persistence.state.bench.change-handler.Counted", "counting"),
+        _ => config,
+    };
+    let persistence = builder.config(config).open().await.unwrap();
+    persistence.ready().await.unwrap();
+    persistence
+}
+
+/// The number of rows, the last number, and a look at every value.
+macro_rules! counted {
+    ($rows:expr, $after:expr) => {{
+        let mut last = $after;
+        let mut bytes = 0;
+        for row in &$rows {
+            last = row.get::<i64, _>(0);
+            let (_timestamp, _serializer) = (row.get::<i64, _>(1), row.get::<i64, _>(3));
+            bytes += row.get::<Vec<u8>, _>(2).len() + row.get::<String, _>(4).len();
+            bytes += row.get::<Vec<u8>, _>(5).len();
+        }
+        assert!(bytes >= $rows.len() * crate::notebook::PAYLOAD);
+        ($rows.len(), last)
+    }};
+}
+
+use counted;

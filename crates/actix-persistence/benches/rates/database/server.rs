@@ -1,0 +1,64 @@
+//! A database server, whose URL is in a variable; the series has a database of its own on it.
+
+use actix_persistence::{Builder, Persistence};
+
+use super::{Database, SqlConnection, open};
+
+/// The properties of a server, besides the statements of its driver.
+pub(crate) trait ServerConnection: SqlConnection {
+    /// The `kind` of the plugin.
+    const KIND: &'static str;
+    /// The variable with the URL of the server.
+    const VARIABLE: &'static str;
+    /// The statements that make the tables for bare rows.
+    const TABLES: &'static str;
+    /// The end of the statement that drops a database.
+    const DROP: &'static str;
+    /// The statement that does now what else comes after many writes.
+    const SETTLE: Option<&'static str>;
+}
+
+pub(crate) struct Server<C> {
+    admin: C,
+    url: String,
+}
+
+impl<C: ServerConnection> Database for Server<C> {
+    type Connection = C;
+    const CONNECTIONS: usize = 2;
+
+    async fn make() -> Self {
+        let url = std::env::var(C::VARIABLE);
+        let url = url.unwrap_or_else(|_| panic!("{} is not set", C::VARIABLE));
+        let mut admin = C::connect(url.clone()).await;
+        admin.run(&format!("CREATE DATABASE {}", name())).await;
+        let (server, _) = url.rsplit_once('/').expect("a URL names a database");
+        let url = format!("{server}/{}", name());
+        C::connect(url.clone()).await.run(C::TABLES).await;
+        Self { admin, url }
+    }
+
+    fn url(&self) -> String {
+        self.url.clone()
+    }
+
+    async fn open(&self, kind: &str, builder: Builder) -> Persistence {
+        open(kind, C::KIND, &self.url, builder).await
+    }
+
+    async fn settle(&self) {
+        if let Some(statement) = C::SETTLE {
+            C::connect(self.url()).await.run(statement).await;
+        }
+    }
+
+    async fn close(mut self) {
+        let drop = format!("DROP DATABASE {} {}", name(), C::DROP);
+        self.admin.run(&drop).await;
+    }
+}
+
+/// The database of this process.
+fn name() -> String {
+    format!("actix_persistence_bench_{}", std::process::id())
+}

@@ -1,0 +1,90 @@
+//! SQLite by its driver alone.
+
+use actix_persistence::{Builder, Persistence};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{AssertSqlSafe, ConnectOptions, Row as _, SqliteConnection};
+
+use super::values::write_values;
+use super::{Connection, Database, SqlConnection, counted, open};
+use crate::row::{Row, Table};
+
+const TABLES: &str = "
+    CREATE TABLE bare_event (
+        ordering INTEGER PRIMARY KEY, persistence_id TEXT NOT NULL, sequence_nr INTEGER NOT NULL,
+        timestamp INTEGER NOT NULL, serializer_id INTEGER NOT NULL, manifest TEXT NOT NULL, writer_uuid BLOB NOT NULL,
+        payload BLOB NOT NULL, UNIQUE (persistence_id, sequence_nr)) STRICT;
+    CREATE TABLE bare_state (
+        persistence_id TEXT NOT NULL PRIMARY KEY, revision INTEGER NOT NULL, timestamp INTEGER NOT NULL,
+        tags TEXT NOT NULL, serializer_id INTEGER NOT NULL, manifest TEXT NOT NULL, payload BLOB NOT NULL) STRICT;";
+const EVENTS: (&str, &str) = (
+    "INSERT INTO bare_event
+     (persistence_id, sequence_nr, timestamp, serializer_id, manifest, payload, writer_uuid)",
+    "",
+);
+const STATES: (&str, &str) = (
+    "INSERT INTO bare_state (persistence_id, revision, timestamp, serializer_id, manifest, payload, tags)",
+    "ON CONFLICT (persistence_id) DO UPDATE SET revision = excluded.revision, timestamp = excluded.timestamp,
+     serializer_id = excluded.serializer_id, manifest = excluded.manifest, payload = excluded.payload,
+     tags = excluded.tags",
+);
+const PAGE: &str = "SELECT sequence_nr, timestamp, writer_uuid, serializer_id, event_manifest, payload
+    FROM event_journal WHERE persistence_id = ? AND sequence_nr > ? ORDER BY sequence_nr LIMIT 1000";
+
+/// A file in the folder in which the program runs.
+pub(crate) struct Sqlite(tempfile::TempDir);
+
+impl Database for Sqlite {
+    type Connection = SqliteConnection;
+    /// One writer at a time is all that SQLite has.
+    const CONNECTIONS: usize = 1;
+
+    async fn make() -> Self {
+        let database = Self(tempfile::tempdir_in(".").unwrap());
+        let mut connection = SqliteConnection::connect(database.url()).await;
+        connection.run(TABLES).await;
+        database
+    }
+
+    fn url(&self) -> String {
+        let file = self.0.path().join("bench.db");
+        file.to_str().unwrap().to_owned()
+    }
+
+    async fn open(&self, kind: &str, builder: Builder) -> Persistence {
+        open(kind, "sqlite", &self.url(), builder).await
+    }
+
+    async fn close(self) {}
+}
+
+impl Connection for SqliteConnection {
+    async fn connect(url: String) -> Self {
+        let options = SqliteConnectOptions::new()
+            .filename(url)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full);
+        options.connect().await.unwrap()
+    }
+
+    async fn write(&mut self, table: Table, rows: Vec<Row>) {
+        let statement = match table {
+            Table::Events => EVENTS,
+            Table::States => STATES,
+        };
+        write_values!(self, table, rows, statement);
+    }
+}
+
+impl SqlConnection for SqliteConnection {
+    async fn run(&mut self, statement: &str) {
+        let statement = sqlx::raw_sql(AssertSqlSafe(statement.to_owned()));
+        statement.execute(self).await.unwrap();
+    }
+
+    async fn page(&mut self, id: &str, after: i64) -> (usize, i64) {
+        let rows = sqlx::query(PAGE).bind(id).bind(after).fetch_all(self);
+        let rows = rows.await.unwrap();
+        counted!(rows, after)
+    }
+}

@@ -1,0 +1,41 @@
+//! Some number of actors that persist event after event.
+
+use std::time::Duration;
+
+use actix_persistence::Persistence;
+
+use crate::bare::Bare;
+use crate::database::Database;
+use crate::group_commit::GroupCommit;
+use crate::notebook::{Notebook, persisted};
+use crate::row::Table;
+use crate::series::{END, Series};
+
+/// The rows of a bare batch.
+const BATCH: usize = 100;
+
+pub(crate) async fn run<D: Database>(series: &Series) {
+    let actors = series.number("persist-");
+    let database = D::make().await;
+    let persistence = database.open("journal", Persistence::builder()).await;
+    let notebooks = Notebook::start_many(&persistence, actors);
+    // Every actor has recovered before the clock starts.
+    persisted(&notebooks, Duration::ZERO).await;
+    let group_commit =
+        |writers| GroupCommit::start::<D::Connection>(&database.url(), Table::Events, writers);
+    let (one_writer, two_writers) = (group_commit(1), group_commit(2));
+    let mut bare = Bare::open(&database).await;
+    series
+        .measure(async |side| match side {
+            "actors" => persisted(&notebooks, series.time).await,
+            "group-commit" => one_writer.rate(actors, series.time).await,
+            "group-commit-2" => two_writers.rate(actors, series.time).await,
+            "singles" => bare.on_one(Table::Events, 1, series.time).await,
+            "batches" => bare.on_all(Table::Events, BATCH, series.time).await,
+            other => series.has_no(other),
+        })
+        .await;
+    drop(notebooks);
+    persistence.stop(END).await;
+    database.close().await;
+}

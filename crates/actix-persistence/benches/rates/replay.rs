@@ -1,0 +1,143 @@
+//! The recovery of one long log, and of many short ones, beside the bare driver that reads the same rows in pages.
+
+use std::time::Instant;
+
+use actix::prelude::*;
+use actix_persistence::Persistence;
+use actix_persistence::prelude::*;
+use futures_util::future::join_all;
+
+use crate::bare::Bare;
+use crate::database::{Database, SqlConnection};
+use crate::notebook::Notebook;
+use crate::series::{END, Series, rate};
+
+/// The events of the long log.
+const LONG: usize = 100_000;
+/// The events of the short one.
+const SHORT: usize = LONG / 10;
+/// The number of logs of many.
+const LOGS: usize = 1_000;
+/// The events of each of many.
+const EACH: usize = 100;
+/// The rows of a page, and the events of a write.
+const PAGE: usize = 1_000;
+
+/// Notes this many events in one atomic write.
+#[derive(Message)]
+#[rtype(result = "Result<(), PersistError>")]
+struct Note(usize);
+
+impl Handler<Note> for Notebook {
+    type Result = Reply<Note>;
+
+    fn handle(&mut self, note: Note, ctx: &mut Self::Context) -> Reply<Note> {
+        let events = (0..note.0).map(|_| crate::notebook::Noted::new());
+        ctx.persist_all(events).reply(|_| Ok(()))
+    }
+}
+
+/// Asks for the number of notes, which is there after the recovery.
+#[derive(Message)]
+#[rtype(result = "u64")]
+struct Count;
+
+impl Handler<Count> for Notebook {
+    type Result = u64;
+
+    fn handle(&mut self, _: Count, _: &mut Self::Context) -> u64 {
+        self.notes
+    }
+}
+
+/// One long log; and a short one, because a long one should not be slower.
+pub(crate) async fn one<D: Database<Connection: SqlConnection>>(series: &Series) {
+    let long = ["long".to_owned()];
+    let short = ["short".to_owned()];
+    let database = D::make().await;
+    fill(&database, &long, LONG).await;
+    fill(&database, &short, SHORT).await;
+    let mut bare = Bare::open(&database).await;
+    series
+        .measure(async |side| match side {
+            "actor" => recover(&database, &long, LONG).await,
+            "short" => recover(&database, &short, SHORT).await,
+            "pages" => replay(bare.first(), &long, LONG).await,
+            other => series.has_no(other),
+        })
+        .await;
+    database.close().await;
+}
+
+/// Many short logs.
+pub(crate) async fn many<D: Database<Connection: SqlConnection>>(series: &Series) {
+    let names: Vec<_> = (0..LOGS).map(|number| number.to_string()).collect();
+    let database = D::make().await;
+    fill(&database, &names, EACH).await;
+    let mut bare = Bare::open(&database).await;
+    series
+        .measure(async |side| match side {
+            "actors" => recover(&database, &names, EACH).await,
+            "pages" => replay(bare.first(), &names, EACH).await,
+            other => series.has_no(other),
+        })
+        .await;
+    database.close().await;
+}
+
+/// Stores this many events of each.
+async fn fill<D: Database>(database: &D, names: &[String], events: usize) {
+    let persistence = database.open("journal", Persistence::builder()).await;
+    let stored = names.iter().map(async |name| {
+        let name = name.clone();
+        let notebook = persistence.start(move || Notebook::named(name.clone()));
+        let notebook = notebook.unwrap();
+        for _ in 0..events.div_ceil(PAGE) {
+            let noted = notebook.send(Note(events.min(PAGE))).await;
+            noted.unwrap().unwrap();
+        }
+    });
+    join_all(stored).await;
+    persistence.stop(END).await;
+    database.settle().await;
+}
+
+/// From the start of the actors to their first answers: events per second.
+async fn recover<D: Database>(database: &D, names: &[String], events: usize) -> f64 {
+    // The actors before may still hold the ids in theirs.
+    let persistence = database.open("journal", Persistence::builder()).await;
+    let start = Instant::now();
+    let counts = join_all(names.iter().map(|name| {
+        let name = name.clone();
+        let notebook = persistence.start(move || Notebook::named(name.clone()));
+        notebook.unwrap().send(Count)
+    }))
+    .await;
+    let took = start.elapsed();
+    assert!(
+        counts
+            .into_iter()
+            .all(|count| count.unwrap() == events as u64)
+    );
+    persistence.stop(END).await;
+    rate(names.len() * events, took)
+}
+
+/// The driver without us: the same rows, and what an event is made of taken out of them.
+async fn replay(connection: &mut impl SqlConnection, names: &[String], events: usize) -> f64 {
+    let start = Instant::now();
+    for name in names {
+        let id = format!("Notebook|{name}");
+        let (mut count, mut last) = (0, 0);
+        loop {
+            let (rows, newest) = connection.page(&id, last).await;
+            count += rows;
+            last = newest;
+            if rows < PAGE {
+                break;
+            }
+        }
+        assert_eq!(count, events);
+    }
+    rate(names.len() * events, start.elapsed())
+}

@@ -1,0 +1,391 @@
+//! The rows of the bench: what is measured where, what it is compared with, and the ratios that it has to reach.
+//!
+//! This is their one place. The names of works and sides are those of the program in
+//! `crates/actix-persistence/benches/rates`, which measures them.
+
+use std::fmt;
+
+use actix_persistence_test_servers::Database;
+use serde::Serialize;
+
+use self::Backend::{Memory, MySql, Postgres, Sqlite};
+
+/// A place where work is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Backend {
+    Memory,
+    Sqlite,
+    Postgres,
+    MySql,
+}
+
+impl Backend {
+    /// Returns the server that it needs.
+    pub(super) fn server(self) -> Option<Database> {
+        match self {
+            Memory | Sqlite => None,
+            Postgres => Some(Database::Postgres),
+            MySql => Some(Database::MariaDb),
+        }
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Memory => "memory",
+            Sqlite => "sqlite",
+            Postgres => "postgres",
+            MySql => "mysql",
+        })
+    }
+}
+
+/// The side that ours is compared with.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Baseline {
+    pub(super) name: &'static str,
+    /// The sides that are measured for it; the fastest counts.
+    pub(super) sides: &'static [&'static str],
+}
+
+/// One comparison.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    /// The kind of work, by the name that the measuring program knows.
+    pub(super) work: &'static str,
+    pub(super) backend: Backend,
+    /// The side of ours.
+    pub(super) side: &'static str,
+    pub(super) baseline: &'static Baseline,
+    /// The ratio below which the command fails.
+    pub(super) floor: Option<f64>,
+    /// The ratio that is to be reached; a row below it is shown as such, and fails nothing.
+    pub(super) target: Option<f64>,
+}
+
+/// The database, the floor and the target.
+type Goal = (Backend, Option<f64>, Option<f64>);
+
+/// A comparison on several databases.
+struct Comparison {
+    work: &'static str,
+    side: &'static str,
+    baseline: &'static Baseline,
+    on: &'static [Goal],
+    /// True if a quick run has it.
+    quick: bool,
+}
+
+const GROUP_COMMIT: &Baseline = &Baseline {
+    name: "minimal group commit",
+    sides: &["group-commit"],
+};
+const BETTER_GROUP_COMMIT: &Baseline = &Baseline {
+    name: "minimal group commit, 1 or 2 writers",
+    sides: &["group-commit", "group-commit-2"],
+};
+const SINGLES: &Baseline = &Baseline {
+    name: "bare driver, a transaction an event",
+    sides: &["singles"],
+};
+const BATCHES_OF_100: &Baseline = &Baseline {
+    name: "bare driver, batches of 100",
+    sides: &["batches"],
+};
+const BATCHES_OF_1000: &Baseline = &Baseline {
+    name: "bare driver, batches of 1,000",
+    sides: &["batches"],
+};
+const PAGES: &Baseline = &Baseline {
+    name: "bare driver, pages of 1,000",
+    sides: &["pages"],
+};
+const SHORT_LOG: &Baseline = &Baseline {
+    name: "a log a tenth as long",
+    sides: &["short"],
+};
+const UPSERTS: &Baseline = &Baseline {
+    name: "bare driver, a transaction a state",
+    sides: &["upserts"],
+};
+const COUNTED_UPSERTS: &Baseline = &Baseline {
+    name: "bare driver, upsert and count",
+    sides: &["counted-upserts"],
+};
+const PERSIST: &Baseline = &Baseline {
+    name: "persist after persist",
+    sides: &["persist"],
+};
+const SHORT_QUEUE: &Baseline = &Baseline {
+    name: "a queue a tenth as long",
+    sides: &["short"],
+};
+
+const COMPARISONS: &[Comparison] = &[
+    Comparison {
+        work: "persist-1",
+        side: "actors",
+        baseline: GROUP_COMMIT,
+        on: &[
+            (Sqlite, None, Some(0.75)),
+            (Postgres, None, Some(0.75)),
+            (MySql, None, Some(0.6)),
+        ],
+        quick: true,
+    },
+    Comparison {
+        work: "persist-10",
+        side: "actors",
+        baseline: GROUP_COMMIT,
+        on: &[
+            (Sqlite, None, Some(0.9)),
+            (Postgres, None, Some(0.7)),
+            (MySql, None, Some(0.6)),
+        ],
+        quick: false,
+    },
+    Comparison {
+        work: "persist-100",
+        side: "actors",
+        baseline: GROUP_COMMIT,
+        on: &[
+            (Sqlite, None, Some(0.9)),
+            (Postgres, None, Some(0.7)),
+            (MySql, None, Some(0.6)),
+        ],
+        quick: true,
+    },
+    Comparison {
+        work: "persist-1000",
+        side: "actors",
+        baseline: GROUP_COMMIT,
+        on: &[(Memory, None, Some(0.35)), (Sqlite, None, Some(1.1))],
+        quick: true,
+    },
+    Comparison {
+        work: "persist-1000",
+        side: "actors",
+        baseline: BETTER_GROUP_COMMIT,
+        on: &[(Postgres, None, Some(0.75)), (MySql, None, Some(0.65))],
+        quick: true,
+    },
+    Comparison {
+        work: "persist-1000",
+        side: "actors",
+        baseline: SINGLES,
+        on: &[
+            (Sqlite, Some(2.0), None),
+            (Postgres, Some(2.0), None),
+            (MySql, Some(2.0), None),
+        ],
+        quick: false,
+    },
+    Comparison {
+        work: "persist-1000",
+        side: "actors",
+        baseline: BATCHES_OF_100,
+        on: &[
+            (Sqlite, Some(0.45), None),
+            (Postgres, Some(0.3), None),
+            (MySql, Some(0.3), None),
+        ],
+        quick: false,
+    },
+    Comparison {
+        work: "persist-10000",
+        side: "actors",
+        baseline: GROUP_COMMIT,
+        on: &[(Sqlite, None, Some(1.1))],
+        quick: false,
+    },
+    Comparison {
+        work: "persist-10000",
+        side: "actors",
+        baseline: BETTER_GROUP_COMMIT,
+        on: &[(Postgres, None, Some(0.75)), (MySql, None, Some(0.65))],
+        quick: false,
+    },
+    Comparison {
+        work: "burst",
+        side: "actor",
+        baseline: BATCHES_OF_1000,
+        on: &[
+            (Sqlite, None, Some(0.8)),
+            (Postgres, None, Some(0.8)),
+            (MySql, None, Some(0.8)),
+        ],
+        quick: true,
+    },
+    Comparison {
+        work: "burst",
+        side: "actor",
+        baseline: PERSIST,
+        on: &[(Sqlite, Some(3.0), None)],
+        quick: false,
+    },
+    Comparison {
+        work: "queue",
+        side: "long",
+        baseline: SHORT_QUEUE,
+        on: &[(Memory, Some(0.5), None)],
+        quick: false,
+    },
+    Comparison {
+        work: "replay-one",
+        side: "actor",
+        baseline: PAGES,
+        on: &[
+            (Sqlite, Some(1.0), Some(1.5)),
+            (Postgres, Some(0.4), Some(0.7)),
+            (MySql, Some(0.4), Some(0.7)),
+        ],
+        quick: true,
+    },
+    Comparison {
+        work: "replay-one",
+        side: "actor",
+        baseline: SHORT_LOG,
+        on: &[
+            (Sqlite, Some(0.7), None),
+            (Postgres, Some(0.7), None),
+            (MySql, Some(0.7), None),
+        ],
+        quick: false,
+    },
+    Comparison {
+        work: "replay-many",
+        side: "actors",
+        baseline: PAGES,
+        on: &[
+            (Sqlite, Some(1.0), Some(2.0)),
+            (Postgres, Some(0.4), Some(0.8)),
+            (MySql, Some(0.4), Some(0.8)),
+        ],
+        quick: false,
+    },
+    Comparison {
+        work: "states-1000",
+        side: "actors",
+        baseline: GROUP_COMMIT,
+        on: &[
+            (Sqlite, None, Some(0.6)),
+            (Postgres, None, Some(0.6)),
+            (MySql, None, Some(0.6)),
+        ],
+        quick: true,
+    },
+    Comparison {
+        work: "states-1000",
+        side: "actors",
+        baseline: UPSERTS,
+        on: &[(Sqlite, Some(0.6), None)],
+        quick: false,
+    },
+    Comparison {
+        work: "states-1000",
+        side: "counted-actors",
+        baseline: COUNTED_UPSERTS,
+        on: &[(Sqlite, Some(0.6), None)],
+        quick: false,
+    },
+];
+
+/// Returns the rows of a full run, or those of a quick one.
+pub(super) fn rows(quick: bool) -> Vec<Row> {
+    let chosen = COMPARISONS.iter().filter(|one| one.quick || !quick);
+    let rows = chosen.flat_map(|one| {
+        one.on.iter().map(|(backend, floor, target)| Row {
+            work: one.work,
+            backend: *backend,
+            side: one.side,
+            baseline: one.baseline,
+            floor: *floor,
+            target: *target,
+        })
+    });
+    rows.collect()
+}
+
+/// Returns the rows of a quick run for a person: a line for each kind of work.
+pub(super) fn quick_text() -> String {
+    let mut text = "The rows of --quick:".to_owned();
+    for one in COMPARISONS.iter().filter(|one| one.quick) {
+        let on: Vec<_> = one.on.iter().map(|(on, ..)| on.to_string()).collect();
+        text += &format!(
+            "\n  {:<13} against {} ({})",
+            one.work,
+            one.baseline.name,
+            on.join(", ")
+        );
+    }
+    text
+}
+
+/// Returns the rows as a table of the guide: a line for each comparison.
+pub(crate) fn markdown() -> String {
+    let mut table =
+        "| Work | Against | Floor | Target | Quick |\n|---|---|---|---|---|\n".to_owned();
+    for one in COMPARISONS {
+        let least = |which: fn(&Goal) -> Option<f64>| {
+            let on = one.on.iter();
+            let least = on.filter_map(|goal| Some(format!("{} {:.2}", goal.0, which(goal)?)));
+            least.collect::<Vec<_>>().join(", ")
+        };
+        table += &format!(
+            "| `{}` | {} | {} | {} | {} |\n",
+            one.work,
+            one.baseline.name,
+            least(|goal| goal.1),
+            least(|goal| goal.2),
+            if one.quick { "yes" } else { "" },
+        );
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_row_can_fail_or_has_an_aim() {
+        for row in rows(false) {
+            assert!(row.floor.or(row.target).is_some(), "{row:?}");
+            assert!(
+                row.floor.unwrap_or_default() <= row.target.unwrap_or(f64::MAX),
+                "{row:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_comparison_is_there_twice() {
+        let rows = rows(false);
+        let names: BTreeSet<_> = rows
+            .iter()
+            .map(|row| (row.work, row.backend, row.side, row.baseline.name))
+            .collect();
+        assert_eq!(names.len(), rows.len());
+    }
+
+    #[test]
+    fn a_quick_run_has_some_rows_of_every_backend() {
+        let backends: BTreeSet<_> = rows(true).iter().map(|row| row.backend).collect();
+        assert_eq!(backends.len(), 4);
+        assert!(rows(true).len() < rows(false).len());
+        assert!(quick_text().contains("states-1000   against minimal group commit"));
+    }
+
+    #[test]
+    fn a_line_of_the_guide_has_the_goals_of_each_database() {
+        let line = "| `replay-one` | bare driver, pages of 1,000 | sqlite 1.00, postgres 0.40, mysql 0.40 | \
+                    sqlite 1.50, postgres 0.70, mysql 0.70 | yes |";
+        assert!(markdown().lines().any(|each| each == line));
+        let line = "| `queue` | a queue a tenth as long | memory 0.50 |  |  |";
+        assert!(markdown().lines().any(|each| each == line));
+    }
+}
