@@ -3,6 +3,7 @@
 use actix_persistence_storage_api::{
     EventRecord, PageLimit, Payload, PersistenceId, ReplayPage, SequenceNr, Timestamp,
 };
+use futures_util::TryStreamExt;
 use sqlx::SqlStr;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -66,20 +67,12 @@ pub async fn read_page_of_rows<D: Dialect>(
     let mut is_first = true;
     loop {
         let PageStatements { whole, any, .. } = *statements;
-        let values = (statements.whole_values)().into_arguments();
-        let mut rows = D::Database::fetch_all(connection, whole.clone(), values).await?;
-        if rows.is_empty() {
-            let values = (statements.any_values)().into_arguments();
-            rows = D::Database::fetch_all(connection, any.clone(), values).await?;
+        let values = (statements.whole_values)();
+        let mut draft = read_draft::<D>(connection, whole, values, limit).await?;
+        if draft.rows == 0 {
+            let values = (statements.any_values)();
+            draft = read_draft::<D>(connection, any, values, limit).await?;
         }
-        let mut draft = Draft::new(limit, rows.len());
-        for row in &rows {
-            draft.take::<D>(row)?;
-            if draft.more {
-                break;
-            }
-        }
-        drop(rows);
         let tags = statements.tags;
         let Some(incomplete) = draft.fill_in_tags::<D>(connection, tags, id).await? else {
             match draft.check(id) {
@@ -98,8 +91,31 @@ pub async fn read_page_of_rows<D: Dialect>(
     }
 }
 
+/// Reads a page without its tags; each row is made an event, and dropped, while the database sends the next ones.
+async fn read_draft<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    sql: &SqlStr,
+    values: Values<D>,
+    limit: PageLimit,
+) -> Result<Draft, SqlError> {
+    let mut draft = Draft::new(limit);
+    let mut taken = Ok(());
+    let mut rows = D::Database::fetch(connection, sql.clone(), values.into_arguments());
+    // The statement bounds what there is. The connection is free only after the last row.
+    while let Some(row) = rows.try_next().await? {
+        draft.rows += 1;
+        if taken.is_ok() && !draft.more {
+            taken = draft.take::<D>(&row);
+        }
+    }
+    drop(rows);
+    taken.map(|()| draft)
+}
+
 /// A page that may still lack its tags.
 struct Draft {
+    /// The number of rows that were read.
+    rows: usize,
     events: Vec<EventRecord>,
     /// The number of tags of each event.
     tags: Vec<usize>,
@@ -111,11 +127,12 @@ struct Draft {
 }
 
 impl Draft {
-    fn new(limit: PageLimit, rows: usize) -> Self {
+    fn new(limit: PageLimit) -> Self {
         Self {
-            events: Vec::with_capacity(rows),
-            tags: Vec::with_capacity(rows),
-            checksums: Vec::with_capacity(rows),
+            rows: 0,
+            events: Vec::new(),
+            tags: Vec::new(),
+            checksums: Vec::new(),
             bytes: 0,
             limit,
             more: false,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use futures_util::stream::TryStreamExt;
+use futures_util::stream::{BoxStream, TryStreamExt};
 use sqlx::{
     Arguments, ColumnIndex, Database, Decode, Encode, Executor, IntoArguments, Row, SqlStr, Type,
 };
@@ -29,6 +29,15 @@ pub trait SqlxDatabase: Database {
     fn text_of(row: &Self::Row, column: usize) -> Result<Option<&str>, sqlx::Error>;
     /// Reads bytes that stay in the row.
     fn bytes_of(row: &Self::Row, column: usize) -> Result<Option<&[u8]>, sqlx::Error>;
+
+    /// Runs a prepared statement, and returns its rows as they come.
+    ///
+    /// They are to be read to the end: what is left of them has to be read before the connection does anything else.
+    fn fetch(
+        connection: &mut Self::Connection,
+        sql: SqlStr,
+        arguments: Self::Arguments,
+    ) -> BoxStream<'_, Result<Self::Row, sqlx::Error>>;
 
     /// Runs a prepared statement for its rows.
     fn fetch_all(
@@ -110,6 +119,14 @@ where
 
     fn bytes_of(row: &Self::Row, column: usize) -> Result<Option<&[u8]>, sqlx::Error> {
         row.try_get(column)
+    }
+
+    fn fetch(
+        connection: &mut Self::Connection,
+        sql: SqlStr,
+        arguments: Self::Arguments,
+    ) -> BoxStream<'_, Result<Self::Row, sqlx::Error>> {
+        connection.fetch(sqlx::query_with(sql, arguments))
     }
 
     fn fetch_all(
