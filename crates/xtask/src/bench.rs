@@ -74,6 +74,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if options.instructions {
         return instructions::run(&program);
     }
+    // Before minutes are spent on what cannot be written.
+    if let Some(file) = &options.json {
+        write(file, &json::json(&[]))?;
+    }
+    if let Some(folder) = &options.svg {
+        plot::write(folder, &[])?;
+    }
     let servers = Servers::start_for(&workspace, &workspace.members_called(&[PACKAGE]));
     let mut rows = rows::rows(options.quick);
     rows.retain(|row| {
@@ -95,8 +102,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         .iter()
         .filter_map(|row| Outcome::of(*row, &measurements))
         .collect();
-    report(options, &outcomes, &measurements)?;
     servers.warn();
+    for row in outcome::not_measured(&rows, &outcomes) {
+        progress::note(format_args!(
+            "NOT MEASURED: {} on {}, {}",
+            row.work, row.backend, row.side
+        ));
+    }
+    report(options, &outcomes, &measurements)?;
     let failed = outcome::has_failed(&rows, &outcomes);
     Ok(match ended_well && !failed && servers.faults().is_empty() {
         true => ExitCode::SUCCESS,

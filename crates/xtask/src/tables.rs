@@ -107,7 +107,9 @@ mod tests {
         for Page { path, tables } in &PAGES {
             let page = tree.text(path).unwrap();
             for table in *tables {
-                assert!(page.contains(table.begin), "{path}: {}", table.begin);
+                for marker in [table.begin, table.end] {
+                    assert!(page.contains(marker), "{path}: {marker}");
+                }
             }
         }
         assert!(outdated_pages(&tree).is_empty());

@@ -40,7 +40,7 @@ async fn main() {
             run(series).await;
         }
     };
-    // What is measured is dropped by an interrupt, and its files are gone.
+    // What is measured is dropped by an interrupt, and its files are gone; a database on a server stays.
     let interrupted = tokio::select! {
         () = all => false,
         _ = tokio::signal::ctrl_c() => true,

@@ -24,6 +24,9 @@ pub(crate) async fn run<D: Database>(series: &Series) {
     let group_commit =
         |writers| GroupCommit::start::<D::Connection>(&database.url(), Table::Events, writers);
     let (one_writer, two_writers) = (group_commit(1), group_commit(2));
+    for writers in [&one_writer, &two_writers] {
+        writers.rate(actors, Duration::ZERO).await;
+    }
     let mut bare = Bare::open(&database).await;
     series
         .measure(async |side| match side {

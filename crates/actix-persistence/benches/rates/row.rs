@@ -9,8 +9,8 @@ pub(crate) const SERIALIZER_ID: i64 = 1;
 pub(crate) const MANIFEST: &str = "bench.noted:v1";
 pub(crate) const WRITER_UUID: &[u8] = &[7; 16];
 pub(crate) const TAGS: &str = "[]";
-/// The bytes that an encoding adds to those of a note.
-const ENCODING: usize = 12;
+/// The bytes that MessagePack adds to those of a note.
+const ENCODING: usize = 2;
 
 /// The table that a row is for, which decides on its last column.
 #[derive(Clone, Copy)]

@@ -27,6 +27,7 @@ pub(crate) async fn run<D: Database<Connection: SqlConnection>>(series: &Series)
         persisted(papers, Duration::ZERO).await;
     }
     let group_commit = GroupCommit::start::<D::Connection>(&database.url(), Table::States, 1);
+    group_commit.rate(ACTORS, Duration::ZERO).await;
     series
         .measure(async |side| match side {
             "actors" => persisted(&plain, series.time).await,

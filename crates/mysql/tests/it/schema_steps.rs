@@ -48,6 +48,10 @@ async fn a_step_that_ran_and_was_not_noted_goes_on() {
     for step in 1..=3 {
         place.refuse_note_of(step).await;
         open(&place, &steps(step)).await.unwrap_err();
+        // Each step adds one column, and this one has run.
+        let columns = "SELECT COUNT(*) FROM information_schema.columns \
+            WHERE table_schema = DATABASE() AND table_name IN ('customer_order', 'order_line')";
+        assert_eq!(place.number(columns).await, step as i64);
         place.take_notes().await;
         open(&place, &steps(step)).await.unwrap();
     }

@@ -122,9 +122,11 @@ fn an_actor_that_fails_with_a_page_under_way_gives_its_permit_back() {
             ..Tally::new("1", &shared)
         });
         let page = second.next().await;
-        // It has its turn while the page is still read.
+        let before = tokio::time::Instant::now();
+        // It has its turn while the page is still read, and not when its time is over.
         let other = world.start(Tally::factory("2", &log)).unwrap();
         assert_eq!(other.send(Get).await.unwrap(), 0);
+        assert!(before.elapsed() < Duration::from_secs(1));
         let is_failure = |entry: &String| entry.contains("poisoned");
         assert_eq!(
             log.take().iter().filter(|entry| is_failure(entry)).count(),

@@ -41,18 +41,20 @@ fn unviolated(kind: &str, backend: Backend, least_cycles: u64) -> Summary {
     summary
 }
 
-/// Runs a kind without any violation until a run has had enough: what comes by chance is not in every short one.
+/// Runs a kind without any violation until a run has had enough: what comes by chance is not in every short one, and in every
+/// long one.
 fn unviolated_until(
     kind: &str,
     backend: Backend,
     least_cycles: u64,
     enough: impl Fn(&Summary) -> bool,
 ) {
-    let too_little: Vec<_> = (0..20)
+    let runs = scaled(20, 1);
+    let too_little: Vec<_> = (0..runs)
         .map(|_| unviolated(kind, backend, least_cycles))
         .take_while(|done| !enough(done))
         .collect();
-    assert!(too_little.len() < 20, "too little: {too_little:#?}");
+    assert!(too_little.len() < runs, "too little: {too_little:#?}");
 }
 
 /// Returns how much of it there was.

@@ -63,7 +63,7 @@ fn plot(family: &str, outcomes: &[&Outcome]) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" font-family=\"sans-serif\" \
          font-size=\"12\">\n\
          <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#ffffff\"/>\n\
-         <text x=\"8\" y=\"20\" font-weight=\"bold\">{family}: ratio to the baseline; the line is the target</text>\n"
+         <text x=\"8\" y=\"20\" font-weight=\"bold\">{family}: ratio to the baseline; the line is the target, or the floor</text>\n"
     );
     for (index, one) in outcomes.iter().enumerate() {
         let (row, ratio) = (&one.row, one.ratio());
@@ -82,14 +82,13 @@ fn plot(family: &str, outcomes: &[&Outcome]) -> String {
             top + 3,
             length(ratio),
         );
-        if let Some(least) = row.target.or(row.floor) {
+        let least = row.target.or(row.floor);
+        if let Some(least) = least {
             let x = LEFT + length(least);
             svg +=
                 &format!("<path d=\"M{x:.1} {top}v20\" stroke=\"#000000\" stroke-width=\"2\"/>\n");
         }
-        let after = row
-            .target
-            .map_or(end, |least| end.max(LEFT + length(least)));
+        let after = least.map_or(end, |least| end.max(LEFT + length(least)));
         svg += &format!(
             "<text x=\"{:.1}\" y=\"{text}\">{ratio:.2}</text>\n",
             after + 6.0

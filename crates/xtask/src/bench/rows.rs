@@ -51,7 +51,7 @@ pub(super) struct Baseline {
 }
 
 /// One comparison.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Row {
     /// The kind of work, by the name that the measuring program knows.
     pub(super) work: &'static str,

@@ -31,9 +31,13 @@ impl<C: ServerConnection> Database for Server<C> {
         let url = std::env::var(C::VARIABLE);
         let url = url.unwrap_or_else(|_| panic!("{} is not set", C::VARIABLE));
         let mut admin = C::connect(url.clone()).await;
+        // One that was interrupted may have left its own under the same name.
+        let left = format!("DROP DATABASE IF EXISTS {} {}", name(), C::DROP);
+        admin.run(&left).await;
         admin.run(&format!("CREATE DATABASE {}", name())).await;
-        let (server, _) = url.rsplit_once('/').expect("a URL names a database");
-        let url = format!("{server}/{}", name());
+        let (place, parameters) = url.split_once('?').unwrap_or((&url, ""));
+        let (server, _) = place.rsplit_once('/').expect("a URL names a database");
+        let url = format!("{server}/{}?{parameters}", name());
         C::connect(url.clone()).await.run(C::TABLES).await;
         Self { admin, url }
     }

@@ -63,7 +63,9 @@ impl Connection for SqliteConnection {
             .filename(url)
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full);
+            .synchronous(SqliteSynchronous::Full)
+            // A group of each size is prepared once.
+            .statement_cache_capacity(1_024);
         options.connect().await.unwrap()
     }
 
