@@ -70,20 +70,32 @@ async fn open(kind: &str, plugin: &str, url: &str, builder: Builder) -> Persiste
     persistence
 }
 
-/// The number of rows, the last number, and a look at every value.
-macro_rules! counted {
-    ($rows:expr, $after:expr) => {{
-        let mut last = $after;
-        let mut bytes = 0;
-        for row in &$rows {
-            last = row.get::<i64, _>(0);
-            let (_timestamp, _serializer) = (row.get::<i64, _>(1), row.get::<i64, _>(3));
-            bytes += row.get::<Vec<u8>, _>(2).len() + row.get::<String, _>(4).len();
-            bytes += row.get::<Vec<u8>, _>(5).len();
+/// Implements [`SqlConnection`] for the connection of a driver, whose `PAGE` takes the id in the form of `$bound`.
+macro_rules! sql_connection {
+    ($connection:ty, |$id:ident| $bound:expr) => {
+        impl super::SqlConnection for $connection {
+            async fn run(&mut self, statement: &str) {
+                let statement = sqlx::raw_sql(sqlx::AssertSqlSafe(statement.to_owned()));
+                statement.execute(self).await.unwrap();
+            }
+
+            async fn page(&mut self, $id: &str, after: i64) -> (usize, i64) {
+                let query = sqlx::query(PAGE).bind($bound).bind(after);
+                let rows = query.fetch_all(self).await.unwrap();
+                let mut last = after;
+                let mut bytes = 0;
+                // Every value is looked at, as for an event.
+                for row in &rows {
+                    last = row.get::<i64, _>(0);
+                    let (_timestamp, _serializer) = (row.get::<i64, _>(1), row.get::<i64, _>(3));
+                    bytes += row.get::<Vec<u8>, _>(2).len() + row.get::<String, _>(4).len();
+                    bytes += row.get::<Vec<u8>, _>(5).len();
+                }
+                assert!(bytes >= rows.len() * crate::notebook::PAYLOAD);
+                (rows.len(), last)
+            }
         }
-        assert!(bytes >= $rows.len() * crate::notebook::PAYLOAD);
-        ($rows.len(), last)
-    }};
+    };
 }
 
-use counted;
+use sql_connection;

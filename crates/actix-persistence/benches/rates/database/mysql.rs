@@ -1,10 +1,10 @@
 //! MySQL and MariaDB by their driver alone.
 
-use sqlx::{AssertSqlSafe, MySqlConnection, Row as _};
+use sqlx::{MySqlConnection, Row as _};
 
 use super::server::ServerConnection;
 use super::values::write_values;
-use super::{Connection, SqlConnection, counted};
+use super::{Connection, sql_connection};
 use crate::row::{Row, Table};
 
 const EVENTS: (&str, &str) = (
@@ -50,23 +50,8 @@ impl Connection for MySqlConnection {
     }
 
     async fn write(&mut self, table: Table, rows: Vec<Row>) {
-        let statement = match table {
-            Table::Events => EVENTS,
-            Table::States => STATES,
-        };
-        write_values!(self, table, rows, statement);
+        write_values!(self, table, rows, EVENTS, STATES);
     }
 }
 
-impl SqlConnection for MySqlConnection {
-    async fn run(&mut self, statement: &str) {
-        let statement = sqlx::raw_sql(AssertSqlSafe(statement.to_owned()));
-        statement.execute(self).await.unwrap();
-    }
-
-    async fn page(&mut self, id: &str, after: i64) -> (usize, i64) {
-        let query = sqlx::query(PAGE).bind(id.as_bytes()).bind(after);
-        let rows = query.fetch_all(self).await.unwrap();
-        counted!(rows, after)
-    }
-}
+sql_connection!(MySqlConnection, |id| id.as_bytes());

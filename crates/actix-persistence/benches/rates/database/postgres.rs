@@ -1,9 +1,9 @@
 //! PostgreSQL by its driver alone.
 
-use sqlx::{AssertSqlSafe, PgConnection, Row as _};
+use sqlx::{PgConnection, Row as _};
 
 use super::server::ServerConnection;
-use super::{Connection, SqlConnection, counted};
+use super::{Connection, sql_connection};
 use crate::row::{MANIFEST, Row, SERIALIZER_ID, TAGS, TIMESTAMP, Table, WRITER_UUID};
 
 const EVENTS: &str = "INSERT INTO bare_event
@@ -65,15 +65,4 @@ impl Connection for PgConnection {
     }
 }
 
-impl SqlConnection for PgConnection {
-    async fn run(&mut self, statement: &str) {
-        let statement = sqlx::raw_sql(AssertSqlSafe(statement.to_owned()));
-        statement.execute(self).await.unwrap();
-    }
-
-    async fn page(&mut self, id: &str, after: i64) -> (usize, i64) {
-        let rows = sqlx::query(PAGE).bind(id).bind(after).fetch_all(self);
-        let rows = rows.await.unwrap();
-        counted!(rows, after)
-    }
-}
+sql_connection!(PgConnection, |id| id);

@@ -2,10 +2,10 @@
 
 use actix_persistence::{Builder, Persistence};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
-use sqlx::{AssertSqlSafe, ConnectOptions, Row as _, SqliteConnection};
+use sqlx::{ConnectOptions, Row as _, SqliteConnection};
 
 use super::values::write_values;
-use super::{Connection, Database, SqlConnection, counted, open};
+use super::{Connection, Database, SqlConnection as _, open, sql_connection};
 use crate::row::{Row, Table};
 
 const TABLES: &str = "
@@ -70,23 +70,8 @@ impl Connection for SqliteConnection {
     }
 
     async fn write(&mut self, table: Table, rows: Vec<Row>) {
-        let statement = match table {
-            Table::Events => EVENTS,
-            Table::States => STATES,
-        };
-        write_values!(self, table, rows, statement);
+        write_values!(self, table, rows, EVENTS, STATES);
     }
 }
 
-impl SqlConnection for SqliteConnection {
-    async fn run(&mut self, statement: &str) {
-        let statement = sqlx::raw_sql(AssertSqlSafe(statement.to_owned()));
-        statement.execute(self).await.unwrap();
-    }
-
-    async fn page(&mut self, id: &str, after: i64) -> (usize, i64) {
-        let rows = sqlx::query(PAGE).bind(id).bind(after).fetch_all(self);
-        let rows = rows.await.unwrap();
-        counted!(rows, after)
-    }
-}
+sql_connection!(SqliteConnection, |id| id);

@@ -1,9 +1,12 @@
 //! The binding of rows to lists of values, for the databases without arrays.
 
-/// Stores rows by one statement: a head, a list of values for each row, and a tail.
+/// Stores rows by one statement: a head, a list of values for each row, and a tail, for events or for states.
 macro_rules! write_values {
-    ($connection:expr, $table:expr, $rows:expr, $statement:expr) => {{
-        let (head, tail) = $statement;
+    ($connection:expr, $table:expr, $rows:expr, $events:expr, $states:expr) => {{
+        let (head, tail) = match $table {
+            Table::Events => $events,
+            Table::States => $states,
+        };
         let values = vec!["(?, ?, ?, ?, ?, ?, ?)"; $rows.len()].join(", ");
         let text = sqlx::AssertSqlSafe(format!("{head} VALUES {values} {tail}"));
         let mut query = sqlx::query(text);
