@@ -54,7 +54,8 @@ impl<A: DurableState> PersistentContext<A> {
         event: impl FnOnce(&Self) -> Result<Option<EncodedChange>, RejectionCause>,
     ) -> Persist<A, NoEvent> {
         let phase = self.check_phase();
-        let encoded = phase.and_then(|()| event(self))
+        let encoded = phase
+            .and_then(|()| event(self))
             .map(|event| Encoded::Delete(event.map(Box::new)));
         let (nothing, beside) = (PersistedEvents::Delete, Beside::default());
         self.push(Kind::Stashing, nothing, encoded, beside)

@@ -39,7 +39,9 @@ impl StoreResponses {
     /// Returns the number of missing answers.
     pub(crate) fn len(&self) -> usize {
         let queues = self.0.as_deref();
-        queues.map_or(0, |queues| queues.journal.len() + queues.snapshot_store.len())
+        queues.map_or(0, |queues| {
+            queues.journal.len() + queues.snapshot_store.len()
+        })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
