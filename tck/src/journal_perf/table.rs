@@ -7,7 +7,7 @@ use super::events::EVENT_BYTES;
 use super::statistics::Statistics;
 use crate::capability::Capability;
 
-/// What became of a work.
+/// A work that has ended.
 pub(super) struct Row {
     pub(super) name: String,
     /// The number of events of a round.

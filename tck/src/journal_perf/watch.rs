@@ -58,7 +58,8 @@ where
                 task.abort();
                 let limit = scale.round_limit;
                 let text = format!("expected an end within {limit:?}, but it is still running");
-                return Some(Err(at(times.len(), Failure::without_location(text))));
+                let failure = Failure::without_location(text);
+                return Some(Err(at(times.len(), scale.rounds, failure)));
             }
         }
     }
@@ -70,16 +71,17 @@ where
     let counted = times.into_iter().skip(2).collect();
     Some(match result {
         Ok(done) => Ok((done, counted)),
-        Err(failure) => Err(at(steps, failure)),
+        Err(failure) => Err(at(steps, scale.rounds, failure)),
     })
 }
 
-/// Names the step that a work was in after this number of them.
-fn at(ended: usize, failure: Failure) -> Failure {
+/// Names the step of a work with this number of rounds that follows on the ended ones.
+fn at(ended: usize, rounds: usize, failure: Failure) -> Failure {
     match ended {
         0 => failure.within("the preparation"),
         1 => failure.within("the round to warm up"),
-        _ => failure.within(format_args!("round {}", ended - 1)),
+        _ if ended <= rounds + 1 => failure.within(format_args!("round {}", ended - 1)),
+        _ => failure.within("the end of the work"),
     }
 }
 
@@ -143,6 +145,8 @@ mod tests {
             (0, "the preparation: "),
             (1, "the round to warm up: "),
             (4, "round 3: "),
+            (11, "round 10: "),
+            (12, "the end of the work: "),
         ] {
             let work = move |steps: Steps| async move {
                 (0..ended).for_each(|_| steps.ended(SECOND));

@@ -35,7 +35,7 @@ const WORKS: [&str; 17] = [
     "recovering_four",
 ];
 
-/// What a run leaves.
+/// The status, the table and the list that a run leaves.
 struct Run {
     code: ExitCode,
     table: String,
