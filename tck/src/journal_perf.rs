@@ -117,7 +117,7 @@ impl JournalPerf {
     /// Fails with status 1 if a work fails, and names it. Ctrl-C ends it with status 130, after the works that are measured
     /// so far.
     ///
-    /// Without `--bench`, which `cargo bench` passes, it runs as a test of a moment: one round of 100 events. So
+    /// Without `--bench`, which `cargo bench` passes, it is a short test: each work has one round of 100 events. So
     /// `cargo test --benches` does not take long.
     ///
     /// # Panics
@@ -188,35 +188,33 @@ impl JournalPerf {
         })
     }
 
-    fn selected(&self, arguments: &Arguments) -> Vec<Selected> {
-        let of_journal = |(prefix, create): &'_ (String, Create<dyn Journal>)| {
-            let create = Arc::clone(create);
-            let prefix = prefix.clone();
-            WORKS.iter().map(move |work| Selected {
-                name: prefixed(&prefix, work.name),
-                work,
-                create: Arc::clone(&create),
-            })
-        };
-        let mut selected: Vec<_> = self.journals.iter().flat_map(of_journal).collect();
-        selected.retain(|selected| arguments.select(&selected.name));
+    fn selected(&self, arguments: &Arguments) -> Vec<Selected<'_>> {
+        let mut selected = Vec::new();
+        for (prefix, create) in &self.journals {
+            for work in WORKS {
+                let name = prefixed(prefix, work.name);
+                if arguments.select(&name) {
+                    selected.push(Selected { name, work, create });
+                }
+            }
+        }
         selected
     }
 }
 
 /// A work on the journals of one fixture.
-struct Selected {
+struct Selected<'p> {
     name: String,
     work: &'static Work,
-    create: Create<dyn Journal>,
+    create: &'p Create<dyn Journal>,
 }
 
-impl Selected {
+impl Selected<'_> {
     /// Measures on a runtime that no other work has touched; `None` if it was interrupted.
     fn row(&self, scale: Scale, control: &Runtime, interrupt: Pin<&mut Interrupt>) -> Option<Row> {
         let threads = available_parallelism().map_or(2, NonZero::get);
         let stores = new_runtime(threads.max(2));
-        let create = Arc::clone(&self.create);
+        let create = Arc::clone(self.create);
         let work = self.work;
         let measured = control.block_on(watch(stores.handle(), scale, interrupt, |steps| {
             measure(work, scale, create, steps)
