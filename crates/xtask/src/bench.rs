@@ -68,7 +68,8 @@ pub(crate) struct Options {
 fn help() -> String {
     let quick = rows::quick_text();
     format!(
-        "{quick}\n\nROUNDS=3 measures three rounds, not five; MILLIS=200 lets each measurement take 200 ms, not 1,000."
+        "{quick}\n\nROUNDS=3 measures three rounds, not five; MILLIS=200 lets each measurement take 200 ms, not 1,000; \
+         SETTINGS=writers=1,read-connections=2 gives our stores other settings."
     )
 }
 

@@ -63,6 +63,13 @@ async fn open(kinds: &[&str], plugin: &str, url: &str, builder: Builder) -> Pers
             .with(&format!("{section}.bench.url"), url)
             .with(&format!("{section}.bench.auto-initialize"), true)
             .with(&format!("{section}.plugin"), "bench");
+        for (key, value) in settings() {
+            let key = format!("{section}.bench.{key}");
+            config = match value.parse::<i64>() {
+                Ok(number) => config.with(&key, number),
+                Err(_) => config.with(&key, value),
+            };
+        }
         if *kind == "state" {
             config = config.with("persistence.state.bench.change-handler.Counted", "counting");
         }
@@ -70,6 +77,16 @@ async fn open(kinds: &[&str], plugin: &str, url: &str, builder: Builder) -> Pers
     let persistence = builder.config(config).open().await.unwrap();
     persistence.ready().await.unwrap();
     persistence
+}
+
+/// The settings of the stores that a person names, such as `writers=1,read-connections=2`.
+fn settings() -> Vec<(String, String)> {
+    let text = std::env::var("SETTINGS").unwrap_or_default();
+    let settings = text.split(',').filter(|setting| !setting.is_empty());
+    let parts = settings.map(|setting| setting.split_once('=').expect("KEY=VALUE"));
+    parts
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect()
 }
 
 /// Implements [`SqlConnection`] for the connection of a driver, whose `PAGE` takes the id in the form of `$bound`.
