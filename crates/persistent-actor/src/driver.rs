@@ -86,7 +86,7 @@ impl<A: PersistentActor> Driver<A> {
             Arc::clone(&environment),
             &mailbox,
             Rc::clone(&factory) as _,
-            registration.predecessor_gone(),
+            registration.predecessors_gone(),
         );
         Self {
             stage: Stage::Live(Box::new(first)),

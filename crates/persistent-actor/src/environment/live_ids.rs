@@ -19,6 +19,8 @@ pub struct LiveIds(Arc<Mutex<Registry>>);
 #[derive(Debug, Default)]
 struct Registry {
     live: HashMap<PersistenceId, Live>,
+    /// The number of actors that were ever live.
+    generations: u64,
     /// Ids that must not become live, with how often each is reserved.
     reserved: HashMap<PersistenceId, usize>,
     /// The stop of all actors, set when everything stops; no actor becomes live any more.
@@ -34,6 +36,8 @@ struct Live {
     signal: Arc<DrainSignal>,
     /// The end of the actor; until then and after that it says why its last recovery failed.
     gone: Gone,
+    /// The actors before it that are not gone yet, the first one first; all of them are stopping.
+    earlier: Vec<Live>,
 }
 
 /// Keeps an id from becoming live until dropped.
@@ -50,7 +54,7 @@ pub(crate) struct Registration {
     ids: LiveIds,
     persistence_id: PersistenceId,
     generation: u64,
-    predecessor: Option<Gone>,
+    predecessors: Vec<Gone>,
     signal: Arc<DrainSignal>,
     gone: Gone,
 }
@@ -67,12 +71,6 @@ impl LiveIds {
     ) -> Result<Registration, StartError> {
         let gone = Gone::default();
         let signal = Arc::new(DrainSignal::new());
-        let mut successor = Live {
-            generation: 0,
-            stopping: false,
-            signal: Arc::clone(&signal),
-            gone: gone.clone(),
-        };
         let mut registry = self.lock();
         if registry.drain.is_some() {
             return Err(StartError::Stopping);
@@ -80,24 +78,35 @@ impl LiveIds {
         if registry.reserved.contains_key(persistence_id) {
             return Err(StartError::Reserved(persistence_id.clone()));
         }
-        let (generation, predecessor) = match registry.live.entry(persistence_id.clone()) {
+        registry.generations += 1;
+        let generation = registry.generations;
+        let mut successor = Live {
+            generation,
+            stopping: false,
+            signal: Arc::clone(&signal),
+            gone: gone.clone(),
+            earlier: Vec::new(),
+        };
+        match registry.live.entry(persistence_id.clone()) {
             Entry::Occupied(live) if !live.get().stopping => {
                 return Err(StartError::AlreadyRunning(persistence_id.clone()));
             }
             Entry::Occupied(mut live) => {
-                successor.generation = live.get().generation + 1;
-                (successor.generation, Some(live.insert(successor).gone))
+                let live = live.get_mut();
+                successor.earlier = std::mem::take(&mut live.earlier);
+                let last = std::mem::replace(live, successor);
+                live.earlier.push(last);
             }
             Entry::Vacant(vacant) => {
                 vacant.insert(successor);
-                (0, None)
             }
-        };
+        }
+        let predecessors = &registry.live[persistence_id].earlier;
         Ok(Registration {
+            predecessors: predecessors.iter().map(|live| live.gone.clone()).collect(),
             ids: self.clone(),
             persistence_id: persistence_id.clone(),
             generation,
-            predecessor,
             signal,
             gone,
         })
@@ -131,10 +140,13 @@ impl LiveIds {
         let registry = &mut *self.lock();
         let live = &registry.live;
         let drain = registry.drain.get_or_insert_with(|| {
-            let actors = live.iter().map(|(persistence_id, live)| Drained {
-                persistence_id: persistence_id.clone(),
-                signal: Arc::clone(&live.signal),
-                gone: live.gone.clone(),
+            let actors = live.iter().flat_map(|(persistence_id, live)| {
+                let all = live.earlier.iter().chain([live]);
+                all.map(|live| Drained {
+                    persistence_id: persistence_id.clone(),
+                    signal: Arc::clone(&live.signal),
+                    gone: live.gone.clone(),
+                })
             });
             Drain::start(actors.collect())
         });
@@ -211,11 +223,11 @@ impl Registration {
         }
     }
 
-    /// Waits until the actor before this one is gone.
-    pub(crate) fn predecessor_gone(&self) -> impl Future<Output = ()> + 'static {
-        let predecessor = self.predecessor.clone();
+    /// Waits until all actors before this one are gone.
+    pub(crate) fn predecessors_gone(&self) -> impl Future<Output = ()> + 'static {
+        let predecessors = self.predecessors.clone();
         async move {
-            if let Some(predecessor) = predecessor {
+            for predecessor in predecessors {
                 predecessor.wait().await;
             }
         }
@@ -230,10 +242,17 @@ impl Registration {
 impl Drop for Registration {
     fn drop(&mut self) {
         let mut registry = self.ids.lock();
-        if let Entry::Occupied(live) = registry.live.entry(self.persistence_id.clone())
-            && live.get().generation == self.generation
-        {
-            live.remove();
+        if let Entry::Occupied(mut entry) = registry.live.entry(self.persistence_id.clone()) {
+            let live = entry.get_mut();
+            if live.generation != self.generation {
+                live.earlier.retain(|one| one.generation != self.generation);
+            } else if let Some(mut last) = live.earlier.pop() {
+                // It ends before one that was there before it: that still has the id.
+                last.earlier = std::mem::take(&mut live.earlier);
+                *live = last;
+            } else {
+                entry.remove();
+            }
         }
         drop(registry);
         // The id may be started by those who have waited for this.
@@ -317,14 +336,50 @@ mod tests {
         first.stopping();
         let second = ids.register(&id()).unwrap();
         assert!(ids.register(&id()).is_err(), "the successor is live");
-        assert!(second.predecessor_gone().now_or_never().is_none());
+        assert!(second.predecessors_gone().now_or_never().is_none());
         drop(first);
-        assert!(second.predecessor_gone().now_or_never().is_some());
+        assert!(second.predecessors_gone().now_or_never().is_some());
         assert!(
             ids.register(&id()).is_err(),
             "the drop left the successor alone"
         );
         drop(second);
+        assert!(ids.is_empty());
+    }
+
+    #[test]
+    fn a_successor_that_ends_first_leaves_the_id_to_the_one_before_it() {
+        let ids = LiveIds::default();
+        let first = ids.register(&id()).unwrap();
+        first.stopping();
+        drop(ids.register(&id()).unwrap());
+        assert_eq!(ids.ids(), [id()]);
+        assert!(ids.reserve(&id()).is_err(), "the first one is not gone");
+        let third = ids.register(&id()).unwrap();
+        assert!(third.predecessors_gone().now_or_never().is_none());
+        drop(first);
+        assert!(third.predecessors_gone().now_or_never().is_some());
+        assert!(ids.register(&id()).is_err(), "the third one is live");
+        drop(third);
+        assert!(ids.is_empty());
+    }
+
+    #[test]
+    fn all_that_are_stopping_are_waited_for() {
+        let ids = LiveIds::default();
+        let first = ids.register(&id()).unwrap();
+        first.stopping();
+        let second = ids.register(&id()).unwrap();
+        second.stopping();
+        let third = ids.register(&id()).unwrap();
+        let drain = ids.drain();
+        assert_eq!(drain.actors(), 3);
+        drop(second);
+        assert!(third.predecessors_gone().now_or_never().is_none());
+        drop(first);
+        assert!(third.predecessors_gone().now_or_never().is_some());
+        drop(third);
+        assert!(drain.finished().now_or_never().is_some());
         assert!(ids.is_empty());
     }
 }
