@@ -7,6 +7,7 @@
 //! with sqlx 0.9, one full disk makes SQLite refuse every further transaction on a connection, and a `BEGIN` that was
 //! cancelled makes PostgreSQL roll back what was reported to later callers as stored.
 
+mod at_once;
 mod attempts;
 mod seats;
 mod set_up;
@@ -31,6 +32,8 @@ use attempts::{Attempts, Failed};
 use seats::{Lease, Seats, Wait};
 use set_up::set_up;
 
+pub use at_once::AtOnce;
+pub(crate) use at_once::work_at_once;
 pub(crate) use visit::Visit;
 
 /// An operation on a connection.

@@ -30,7 +30,7 @@ mod turns;
 mod values;
 
 pub use checksum::check_event;
-pub use connection::{Connections, Opening, Work};
+pub use connection::{AtOnce, Connections, Opening, Work};
 pub use connector::{Connector, Role};
 pub use dialect::{
     BesideWritersTexts, ChangeEventTexts, ConnectionOf, Dialect, Driver, ErrorDialect, IndexTexts,

@@ -7,7 +7,7 @@ use actix_persistence_storage_api::{
 };
 
 use super::{ConnectionOf, Driver};
-use crate::{Group, Opening, SqlError, SqlNames};
+use crate::{AtOnce, Group, Opening, SqlError, SqlNames};
 
 /// The work of a journal that each database does in statements of its own.
 pub trait JournalDialect: Driver {
@@ -43,7 +43,22 @@ pub trait JournalDialect: Driver {
         opening: Opening,
     ) -> impl Future<Output = Result<Vec<PersistenceId>, SqlError>> + Send;
 
-    /// The same in a transaction in which other things were done before, which it neither ends nor undoes: if an id lost, the
+    /// Returns whether [`append_at_once`](Self::append_at_once) is worth a try.
+    fn stores_at_once(_group: &Group) -> bool {
+        false
+    }
+
+    /// Stores a group as [`append`](Self::append) does, in a transaction that it begins and commits by itself: fewer waits for
+    /// the database. Leaves a group of which an id loses to `append`, which says which one.
+    fn append_at_once(
+        _connection: &mut ConnectionOf<Self>,
+        _queries: &Self::JournalQueries,
+        _group: Group,
+    ) -> impl Future<Output = Result<AtOnce, SqlError>> + Send {
+        async { Ok(AtOnce::NotBegun) }
+    }
+
+    /// Stores a group as [`append`](Self::append) does, in a transaction in which other things were done before, which it neither ends nor undoes: if an id lost, the
     /// caller must not commit.
     fn append_within(
         connection: &mut ConnectionOf<Self>,
