@@ -55,7 +55,7 @@ pub struct EventRow {
 impl Group {
     /// Returns whether it has few events and few bytes, so that a copy of it costs less than the wait that is saved if its
     /// work begins the transaction.
-    pub(crate) fn is_small(&self) -> bool {
+    pub fn is_small(&self) -> bool {
         const FEW_EVENTS: usize = 32;
         const FEW_BYTES: usize = 64 * 1024;
         self.events.len() <= FEW_EVENTS && self.bytes() <= FEW_BYTES

@@ -126,10 +126,10 @@ impl<D: Dialect> SqlJournal<D> {
                 .write_at_once(operation, group, at_once, append)
                 .await;
         }
-        if group.is_small() {
+        if D::begins_append(&group) {
             return self
                 .connections
-                .begin_and_write(operation, group, append)
+                .write_beginning(operation, group, append)
                 .await;
         }
         let append = with_opening::<D, _, _>(append, Opening::Done);

@@ -46,6 +46,10 @@ impl JournalDialect for Sqlite {
         append::append(connection, queries, group, opening).await
     }
 
+    fn begins_append(group: &Group) -> bool {
+        group.is_small()
+    }
+
     fn stores_at_once(group: &Group) -> bool {
         append::at_once::stores(group)
     }

@@ -19,7 +19,7 @@ pub trait JournalDialect: Driver {
     /// Otherwise they run between [`BEGIN`](crate::TransactionDialect::BEGIN) and [`COMMIT`](crate::TransactionDialect::COMMIT).
     const ONE_STATEMENT: bool;
 
-    /// True if they begin that transaction, because each statement by itself costs a wait for another thread.
+    /// True if all work begins that transaction itself where it can, because each statement by itself costs a wait for another thread.
     const WORK_BEGINS: bool = false;
 
     /// The statements of the journal that only this database has.
@@ -42,6 +42,11 @@ pub trait JournalDialect: Driver {
         group: Group,
         opening: Opening,
     ) -> impl Future<Output = Result<Vec<PersistenceId>, SqlError>> + Send;
+
+    /// Returns whether [`append`](Self::append) begins the transaction for a group, with what comes first.
+    fn begins_append(_group: &Group) -> bool {
+        false
+    }
 
     /// Returns whether [`append_at_once`](Self::append_at_once) is worth a try.
     fn stores_at_once(_group: &Group) -> bool {

@@ -1,36 +1,17 @@
 //! Groups that are stored by texts with the whole transaction in them: what stops one, and what it leaves.
 
+use actix_persistence_sql_tests::journal::groups::{tagged, take_over};
 use actix_persistence_storage_api::{
-    AtomicWrite, Effect, Journal, PersistenceId, StorageErrorKind, WriteOutcome, WriterId,
+    Effect, Journal, PersistenceId, StorageErrorKind, WriteOutcome, WriterId,
 };
 use actix_persistence_tck::TakeOverOne;
 
-use crate::place::{Place, event, failure, id, numbers, write};
+use crate::place::{Place, write};
+
+actix_persistence_sql_tests::test_groups!(Place::new());
 
 /// More than one statement takes.
 const MANY: u64 = 300;
-
-/// Takes so many ids over.
-async fn take_over(
-    journal: &dyn Journal,
-    number: u64,
-    writer: WriterId,
-) -> Vec<(PersistenceId, u64)> {
-    let mut taken = Vec::new();
-    for number in 0..number {
-        let id = id(&format!("{number:03}"));
-        let epoch = journal.take_over_one(&id, writer).await.unwrap().epoch;
-        taken.push((id, epoch));
-    }
-    taken
-}
-
-/// Returns a write of events with two tags each.
-fn tagged(id: &PersistenceId, epoch: u64, writer: WriterId, from: u64, number: u64) -> AtomicWrite {
-    let events = (from..from + number)
-        .map(|number| event(number, writer, "x").with_tags(["even".into(), format!("n:{number}")]));
-    AtomicWrite::new(id.clone(), epoch, events.collect()).unwrap()
-}
 
 /// Fails if a connection has left a transaction open, or if the next write does not go through.
 async fn assert_usable(place: &Place, journal: &dyn Journal, id: &PersistenceId) {
@@ -43,66 +24,6 @@ async fn assert_usable(place: &Place, journal: &dyn Journal, id: &PersistenceId)
             .write_messages(vec![write(id, taken.epoch, writer, number..=number)])
             .await;
         assert!(outcomes.unwrap()[0].is_stored());
-    }
-}
-
-#[tokio::test]
-async fn a_loser_among_many_winners_is_left_out_with_its_tags() {
-    let place = Place::new();
-    let journal = place.journal().await;
-    let writer = WriterId::random();
-    let taken = take_over(&journal, MANY, writer).await;
-    // One in the middle of each statement loses, once for its epoch and once for its number.
-    let losers = [5, 140, 290];
-    let robbed = journal.take_over_one(&taken[5].0, WriterId::random());
-    robbed.await.unwrap();
-    let group = taken.iter().enumerate().map(|(place, (id, epoch))| {
-        let from = if losers[1..].contains(&place) { 2 } else { 1 };
-        tagged(id, *epoch, writer, from, 1 + place as u64 % 3)
-    });
-    let outcomes = journal.write_messages(group.collect()).await.unwrap();
-    let mut events = 0;
-    for (place, outcome) in outcomes.iter().enumerate() {
-        let stored = numbers(&journal, &taken[place].0).await;
-        if losers.contains(&place) {
-            let error = failure(outcome);
-            assert_eq!(error.kind(), StorageErrorKind::SequenceConflict);
-            assert_eq!(stored, [0_u64; 0]);
-        } else {
-            assert!(outcome.is_stored(), "{outcome:?}");
-            assert_eq!(stored.len() as u64, 1 + place as u64 % 3);
-            events += stored.len() as i64;
-        }
-    }
-    let tags = place.number("SELECT COUNT(*) FROM event_tag").await;
-    assert_eq!(tags, 2 * events);
-    assert_usable(&place, &journal, &id("after")).await;
-}
-
-#[tokio::test]
-async fn events_of_an_id_on_both_sides_of_a_statement_are_stored() {
-    let place = Place::new();
-    let journal = place.journal().await;
-    let writer = WriterId::random();
-    let taken = take_over(&journal, 3, writer).await;
-    for round in 0..3 {
-        // Numbers that are not those of statements; each id goes on in the next one, and in writes of its own.
-        let group = [100, 60, 40]
-            .into_iter()
-            .zip(&taken)
-            .flat_map(|(number, (id, epoch))| {
-                let from = round * (number + 7) + 1;
-                [
-                    write(id, *epoch, writer, from..=from + number - 1),
-                    tagged(id, *epoch, writer, from + number, 7),
-                ]
-            });
-        let outcomes = journal.write_messages(group.collect()).await.unwrap();
-        assert!(outcomes.iter().all(WriteOutcome::is_stored), "{outcomes:?}");
-    }
-    for (number, (id, _)) in [107, 67, 47].into_iter().zip(&taken) {
-        let expected: Vec<u64> = (1..=3 * number).collect();
-        assert_eq!(numbers(&journal, id).await, expected);
     }
 }
 

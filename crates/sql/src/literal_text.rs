@@ -1,0 +1,70 @@
+//! Statements with their values in the text.
+
+use std::fmt::Write;
+
+use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
+
+/// A text of statements with the values in it, for a database that prepares one statement at a time and takes a text of
+/// several in one trip.
+///
+/// Safe because a value is a number, or digits of bytes between quotes, and everything else is written in the plugin.
+#[derive(Debug)]
+pub struct LiteralText(String);
+
+impl LiteralText {
+    /// Returns a text that begins with `sql`, with room for so many bytes.
+    pub fn new(sql: &SqlStr, bytes: usize) -> Self {
+        let mut text = String::with_capacity(bytes);
+        text.push_str(sql.as_str());
+        Self(text)
+    }
+
+    /// Adds a part of a statement in which names are [filled](crate::SqlNames::fill).
+    pub fn sql(&mut self, sql: &SqlStr) {
+        self.0.push_str(sql.as_str());
+    }
+
+    /// Adds a part of a statement.
+    pub fn text(&mut self, sql: &'static str) {
+        self.0.push_str(sql);
+    }
+
+    /// Adds an integer.
+    pub fn integer(&mut self, value: i64) {
+        write!(self.0, "{value}").expect("a string takes all that is written to it");
+    }
+
+    /// Adds bytes, as hexadecimal digits: `X'00ff'`.
+    pub fn bytes(&mut self, value: &[u8]) {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        self.0.push_str("X'");
+        self.0.extend(value.iter().flat_map(|byte| {
+            let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
+            [digit(byte >> 4), digit(byte & 15)]
+        }));
+        self.0.push('\'');
+    }
+
+    /// Returns the text.
+    pub fn into_sql(self) -> SqlStr {
+        AssertSqlSafe(self.0).into_sql_str()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_digits_whatever_they_hold() {
+        let mut text = LiteralText::new(&"SELECT ".into_sql_str(), 0);
+        text.integer(i64::MIN);
+        text.text(", ");
+        text.bytes("\0'; -- \u{e4}\\".as_bytes());
+        text.sql(&" FROM `t`".into_sql_str());
+        assert_eq!(
+            text.into_sql().as_str(),
+            "SELECT -9223372036854775808, X'00273b202d2d20c3a45c' FROM `t`"
+        );
+    }
+}
