@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
+use sqlx::SqlStr;
+
+use crate::names::safe;
 
 /// A text of statements with the values in it, for a database that prepares one statement at a time and takes a text of
 /// several in one trip.
@@ -47,12 +49,14 @@ impl LiteralText {
 
     /// Returns the text.
     pub fn into_sql(self) -> SqlStr {
-        AssertSqlSafe(self.0).into_sql_str()
+        safe(self.0)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sqlx::SqlSafeStr;
+
     use super::*;
 
     #[test]

@@ -8,7 +8,7 @@ use super::journal_queries::{
 };
 use super::{BEFORE_NEXT, BEGIN};
 
-/// What stands around the values in the statements of the text, in their order.
+/// The parts of each statement around its values, in the order of the text.
 #[derive(Debug)]
 pub(crate) struct TextStatements {
     /// The beginning of the transaction, and the raise of the highest numbers, around its rows.
