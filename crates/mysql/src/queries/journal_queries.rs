@@ -105,7 +105,7 @@ const LOCK: &str = "\
 SELECT persistence_id, epoch, highest FROM {metadata_table} WHERE persistence_id IN ({rows})
 ORDER BY persistence_id FOR UPDATE";
 
-const NUMBER_ONE: &str = "\
+pub(super) const NUMBER_ONE: &str = "\
 UPDATE {ordering_table} SET newest = LAST_INSERT_ID({before_next} + ?) WHERE partition_nr = ?";
 
 /// Numbers the events of many partitions. Without the forced index the server would lock all rows of the table, and

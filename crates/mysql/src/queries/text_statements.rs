@@ -4,7 +4,7 @@ use actix_persistence_sql::SqlNames;
 use sqlx::SqlStr;
 
 use super::journal_queries::{
-    INSERT_EVENTS, INSERT_EVENTS_WITH_METADATA, INSERT_TAGS, NUMBER_MANY, RAISE_HIGHEST,
+    INSERT_EVENTS, INSERT_EVENTS_WITH_METADATA, INSERT_TAGS, NUMBER_MANY, NUMBER_ONE, RAISE_HIGHEST,
 };
 use super::{BEFORE_NEXT, BEGIN};
 
@@ -13,8 +13,10 @@ use super::{BEFORE_NEXT, BEGIN};
 pub(crate) struct TextStatements {
     /// The beginning of the transaction, and the raise of the highest numbers, around its rows.
     pub(crate) begin_and_raise: [SqlStr; 2],
-    /// The numbering of events: before and after the cases, and after the partitions.
-    pub(crate) number: [SqlStr; 3],
+    /// The numbering of events of one partition: before and after their number, and after the partition.
+    pub(crate) number_one: [SqlStr; 3],
+    /// The numbering of events of several partitions: before and after the cases, and after the partitions.
+    pub(crate) number_many: [SqlStr; 3],
     /// The subselect of the newest number of a partition, around the partition.
     pub(crate) newest: [SqlStr; 2],
     /// The insert of events, before its rows.
@@ -29,7 +31,8 @@ impl TextStatements {
     pub(super) fn new(names: &SqlNames) -> Self {
         Self {
             begin_and_raise: around(&format!("{BEGIN}; {RAISE_HIGHEST}"), names),
-            number: around(NUMBER_MANY, names),
+            number_one: around(NUMBER_ONE, names),
+            number_many: around(NUMBER_MANY, names),
             newest: around(
                 "(SELECT newest FROM {ordering_table} WHERE partition_nr = {rows})",
                 names,
@@ -44,7 +47,9 @@ impl TextStatements {
 /// Returns the parts of a text around its `N - 1` placeholders for values.
 fn around<const N: usize>(text: &str, names: &SqlNames) -> [SqlStr; N] {
     let text = text.replace("{before_next}", BEFORE_NEXT);
-    let text = text.replace("{cases}", VALUES).replace("{several}", VALUES);
+    let text = ["{cases}", "{several}", "?"]
+        .iter()
+        .fold(text, |text, placeholder| text.replace(placeholder, VALUES));
     let mut parts = text.split(VALUES).map(|part| names.fill(part));
     std::array::from_fn(|_| {
         parts

@@ -2,7 +2,7 @@
 
 use actix_persistence_sql_tests::Tables;
 use actix_persistence_sql_tests::journal::groups::{tagged, take_over};
-use actix_persistence_storage_api::{Effect, Journal, StorageErrorKind, WriteOutcome, WriterId};
+use actix_persistence_storage_api::{Effect, StorageErrorKind, WriteOutcome, WriterId};
 
 use crate::place::{Place, store};
 

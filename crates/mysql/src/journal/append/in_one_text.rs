@@ -138,11 +138,28 @@ impl Text {
         self.counts(2 * group.heads.len(), Counted::Raised);
     }
 
-    /// Numbers the events of all partitions, and keeps the newest number of each in a variable.
+    /// Numbers the events, so that the newest number of each partition is at hand: as the id of an insert if there is one
+    /// partition, in variables if there are several.
     fn add_numbers(&mut self, queries: &JournalQueries, wanted: &Wanted) {
-        let [before, between, after] = &queries.text.number;
+        self.text.text("; ");
+        match wanted.only() {
+            Some((partition, number)) => {
+                let [before, between, after] = &queries.text.number_one;
+                let text = &mut self.text;
+                text.sql(before);
+                text.integer(number);
+                text.sql(between);
+                text.integer(partition);
+                text.sql(after);
+                self.counts(1, Counted::Numbered);
+            }
+            None => self.add_numbers_of_many(queries, wanted),
+        }
+    }
+
+    fn add_numbers_of_many(&mut self, queries: &JournalQueries, wanted: &Wanted) {
+        let [before, between, after] = &queries.text.number_many;
         let text = &mut self.text;
-        text.text("; ");
         text.sql(before);
         for (partition, number) in wanted.used() {
             text.text(" WHEN ");
@@ -187,7 +204,7 @@ impl Text {
             text.text(", ");
             text.integer(row.sequence_nr());
             text.text(", ");
-            add_ordering(text, partition, before);
+            add_ordering(text, wanted, partition, before);
             let bytes = event.payload.len() + event.metadata.as_ref().map_or(0, Payload::len);
             add_integers(
                 text,
@@ -227,7 +244,7 @@ impl Text {
                 text.bytes(tag.as_bytes());
                 add_integers(text, &[partition]);
                 text.text(", ");
-                add_ordering(text, partition, before);
+                add_ordering(text, wanted, partition, before);
                 add_integers(text, &[i64::from(row.slice)]);
                 text.text(")");
             }
@@ -244,8 +261,11 @@ fn add_variable(text: &mut LiteralText, partition: i64) {
 }
 
 /// Adds the number of an event, which is so many before the newest of its partition.
-fn add_ordering(text: &mut LiteralText, partition: i64, before: i64) {
-    add_variable(text, partition);
+fn add_ordering(text: &mut LiteralText, wanted: &Wanted, partition: i64, before: i64) {
+    match wanted.only() {
+        Some(_) => text.text("LAST_INSERT_ID()"),
+        None => add_variable(text, partition),
+    }
     text.text(" - ");
     text.integer(before);
 }

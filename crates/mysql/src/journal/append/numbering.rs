@@ -33,6 +33,12 @@ impl Wanted {
         Ok(Self { partitions, wanted })
     }
 
+    /// Returns the partition of all events, and how many there are, if they are all of one.
+    pub(super) fn only(&self) -> Option<(i64, i64)> {
+        let (partition, number) = self.used().next()?;
+        (number == self.partitions.len() as i64).then_some((partition, number))
+    }
+
     /// Returns the partitions of the events, and how many each of them has.
     pub(super) fn used(&self) -> impl Iterator<Item = (i64, i64)> {
         let all = (0_i64..).zip(self.wanted.iter().copied());
