@@ -1,6 +1,6 @@
 //! Statements with their values in the text.
 
-use std::fmt::Write;
+use std::io::Write;
 
 use sqlx::SqlStr;
 
@@ -11,45 +11,56 @@ use crate::names::safe;
 ///
 /// Safe because a value is a number, or digits of bytes between quotes, and everything else is written in the plugin.
 #[derive(Debug)]
-pub struct LiteralText(String);
+pub struct LiteralText(Vec<u8>);
+
+/// The hexadecimal digits of each byte.
+const DIGITS: [[u8; 2]; 256] = {
+    const DIGIT: &[u8; 16] = b"0123456789abcdef";
+    let mut digits = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        digits[byte] = [DIGIT[byte >> 4], DIGIT[byte & 15]];
+        byte += 1;
+    }
+    digits
+};
 
 impl LiteralText {
     /// Returns a text that begins with `sql`, with room for so many bytes.
     pub fn new(sql: &SqlStr, bytes: usize) -> Self {
-        let mut text = String::with_capacity(bytes);
-        text.push_str(sql.as_str());
-        Self(text)
+        let mut text = Self(Vec::with_capacity(bytes));
+        text.sql(sql);
+        text
     }
 
     /// Adds a part of a statement in which names are [filled](crate::SqlNames::fill).
     pub fn sql(&mut self, sql: &SqlStr) {
-        self.0.push_str(sql.as_str());
+        self.0.extend_from_slice(sql.as_str().as_bytes());
     }
 
     /// Adds a part of a statement.
     pub fn text(&mut self, sql: &'static str) {
-        self.0.push_str(sql);
+        self.0.extend_from_slice(sql.as_bytes());
     }
 
     /// Adds an integer.
     pub fn integer(&mut self, value: i64) {
-        write!(self.0, "{value}").expect("a string takes all that is written to it");
+        write!(self.0, "{value}").expect("a vector takes all that is written to it");
     }
 
     /// Adds bytes, as hexadecimal digits: `X'00ff'`.
     pub fn bytes(&mut self, value: &[u8]) {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        self.0.push_str("X'");
-        self.0.extend(value.iter().flat_map(|byte| {
-            let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
-            [digit(byte >> 4), digit(byte & 15)]
-        }));
-        self.0.push('\'');
+        self.text("X'");
+        self.0.reserve(2 * value.len());
+        for byte in value {
+            self.0.extend_from_slice(&DIGITS[usize::from(*byte)]);
+        }
+        self.text("'");
     }
 
     /// Returns the text.
     pub fn into_sql(self) -> SqlStr {
-        safe(self.0)
+        safe(String::from_utf8(self.0).expect("texts, and digits"))
     }
 }
 

@@ -19,7 +19,8 @@ pub trait JournalDialect: Driver {
     /// Otherwise they run between [`BEGIN`](crate::TransactionDialect::BEGIN) and [`COMMIT`](crate::TransactionDialect::COMMIT).
     const ONE_STATEMENT: bool;
 
-    /// True if all work begins that transaction itself where it can, because each statement by itself costs a wait for another thread.
+    /// True if all work begins that transaction itself where it can, because each statement by itself costs a wait for
+    /// another thread.
     const WORK_BEGINS: bool = false;
 
     /// The statements of the journal that only this database has.
@@ -63,8 +64,8 @@ pub trait JournalDialect: Driver {
         async { Ok(AtOnce::NotBegun) }
     }
 
-    /// Stores a group as [`append`](Self::append) does, in a transaction in which other things were done before, which it neither ends nor undoes: if an id lost, the
-    /// caller must not commit.
+    /// Stores a group as [`append`](Self::append) does, in a transaction in which other things were done before, which it
+    /// neither ends nor undoes: if an id lost, the caller must not commit.
     fn append_within(
         connection: &mut ConnectionOf<Self>,
         queries: &Self::JournalQueries,

@@ -294,7 +294,7 @@ fn add_metadata(text: &mut LiteralText, metadata: Option<&Payload>) {
 
 /// Returns the size of the text of a group, at most.
 fn text_bytes(group: &Group) -> usize {
-    let of_rows = group.events.iter().map(|row| text_bytes_of(row));
+    let of_rows = group.events.iter().map(text_bytes_of);
     of_rows.sum::<usize>() + BYTES_BESIDE
 }
 
