@@ -90,3 +90,12 @@ impl<S: ?Sized + 'static> Spec<S> {
         self.groups.iter().flat_map(|group| group.iter())
     }
 }
+
+/// Returns a name with the prefix of its fixture, such as `proxied::journal_spec::keep_tags`.
+pub(crate) fn prefixed(prefix: &str, name: &str) -> String {
+    if prefix.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{prefix}::{name}")
+    }
+}

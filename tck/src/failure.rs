@@ -4,6 +4,8 @@ use std::error::Error;
 use std::fmt::{self, Debug, Display};
 use std::panic::Location;
 
+use tokio::task::JoinError;
+
 use crate::BoxError;
 
 /// The result of a case.
@@ -32,6 +34,24 @@ impl Failure {
             text: text.into(),
             location: None,
         }
+    }
+
+    /// The failure of a task that has panicked.
+    pub(crate) fn of_task(error: JoinError) -> Self {
+        let text = match error.try_into_panic() {
+            Ok(panic) => match panic.downcast_ref::<&str>() {
+                Some(text) => (*text).to_owned(),
+                None => panic.downcast_ref::<String>().cloned().unwrap_or_default(),
+            },
+            Err(error) => error.to_string(),
+        };
+        Self::without_location(format!("expected no panic, found: {text}"))
+    }
+
+    /// The same failure, with the step that it happened in.
+    pub(crate) fn within(mut self, step: impl Display) -> Self {
+        self.text = format!("{step}: {}", self.text);
+        self
     }
 }
 

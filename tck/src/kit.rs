@@ -5,14 +5,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_persistence_storage_api::{Journal, SnapshotStore, StateExtensions, StateStore};
-use async_trait::async_trait;
+use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
 use libtest_mimic::{Arguments, Failed, Trial};
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::Handle;
 
+use crate::Fixture;
+use crate::runtime::{end, new_runtime};
+use crate::site::{Site, places};
 use crate::specs::Specified;
 use crate::subject::Place;
-use crate::{BoxError, Fixture};
 
 mod run;
 mod suite;
@@ -71,17 +72,10 @@ impl Kit {
     where
         Site<F>: Place<S>,
     {
-        let fixture = Arc::clone(fixture);
         self.suites.push(Box::new(Suite::<S> {
             prefix: prefix.to_owned(),
             expected_ignored: fixture.expected_ignored(),
-            create: Arc::new(move || {
-                let fixture = Arc::clone(&fixture);
-                Box::pin(async move {
-                    let place = fixture.create().await;
-                    Arc::new(Site { place, fixture }) as Arc<dyn Place<S>>
-                })
-            }),
+            create: places(fixture),
         }));
         self
     }
@@ -153,40 +147,6 @@ impl Kit {
     }
 }
 
-/// A place and the fixture that opens stores there.
-struct Site<F: Fixture> {
-    place: F::Place,
-    fixture: Arc<F>,
-}
-
-#[async_trait]
-impl<F: Fixture> Place<dyn Journal> for Site<F> {
-    async fn open(&self) -> Result<Arc<dyn Journal>, BoxError> {
-        self.fixture.journal(&self.place).await
-    }
-}
-
-#[async_trait]
-impl<F: Fixture> Place<dyn SnapshotStore> for Site<F> {
-    async fn open(&self) -> Result<Arc<dyn SnapshotStore>, BoxError> {
-        self.fixture.snapshot_store(&self.place).await
-    }
-}
-
-#[async_trait]
-impl<F: Fixture> Place<dyn StateStore> for Site<F> {
-    async fn open(&self) -> Result<Arc<dyn StateStore>, BoxError> {
-        self.fixture.state_store(&self.place).await
-    }
-
-    async fn open_with(
-        &self,
-        extensions: StateExtensions,
-    ) -> Result<Arc<dyn StateStore>, BoxError> {
-        self.fixture.state_store_with(&self.place, extensions).await
-    }
-}
-
 fn trial(prepared: Prepared, runtime: Handle, limit: Duration) -> Trial {
     let ignored = prepared.is_ignored();
     let name = prepared.name.clone();
@@ -201,18 +161,4 @@ fn trial(prepared: Prepared, runtime: Handle, limit: Duration) -> Trial {
 fn cases_at_once() -> usize {
     let cores = std::thread::available_parallelism().map_or(2, NonZero::get);
     (4 * cores).min(16).max(2 * cores)
-}
-
-fn new_runtime(threads: usize) -> Runtime {
-    Builder::new_multi_thread()
-        .worker_threads(threads)
-        .thread_name("tck")
-        .enable_all()
-        .build()
-        .expect("a tokio runtime starts wherever tests do")
-}
-
-/// A store that hangs in a blocking call must not keep the results from being seen.
-fn end(runtime: Runtime) {
-    runtime.shutdown_timeout(Duration::from_secs(1));
 }

@@ -2,6 +2,7 @@
 
 mod fixture;
 mod fronts;
+mod journal_perf;
 mod kit;
 mod plugin_fixture;
 
@@ -26,6 +27,8 @@ mod my_payload;
 mod odd_texts;
 mod parallel;
 mod query_steps;
+mod runtime;
+mod site;
 mod snapshot_steps;
 mod state_steps;
 mod subject;
@@ -34,6 +37,7 @@ mod writer;
 
 pub use fixture::{BoxError, Fixture};
 pub use fronts::{Fronted, Fronts};
+pub use journal_perf::JournalPerf;
 pub use kit::{CaseOutcome, CaseReport, Kit};
 pub use plugin_fixture::PluginFixture;
 pub use take_over_one::TakeOverOne;

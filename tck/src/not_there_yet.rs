@@ -26,10 +26,6 @@ pub const NOT_THERE_YET: &[NotThereYet] = &[
         "needs the persistent state machine",
     ),
     missing(
-        "JournalPerfSpec",
-        "needs an actor, and is a benchmark rather than a proof",
-    ),
-    missing(
         "SnapshotStoreSpec 7 and 10, the published commands",
         "needs an actor; that the deletes are obeyed is proved",
     ),

@@ -22,7 +22,7 @@ where
     }
     let mut results = Vec::with_capacity(tasks.len());
     while let Some(joined) = tasks.join_next().await {
-        results.push(joined??);
+        results.push(joined.map_err(Failure::of_task)??);
     }
     results.sort_by_key(|&(place, _)| place);
     Ok(results.into_iter().map(|(_, result)| result).collect())

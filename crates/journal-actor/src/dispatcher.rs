@@ -1,6 +1,6 @@
 //! Brings each request to where its turn comes.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use actix_persistence_storage_api::{JournalCapabilities, NUMBER_OF_SLICES, PersistenceId};
@@ -24,6 +24,8 @@ pub(crate) struct Dispatcher {
     gate: Gate<Request>,
     calls: Arc<PluginCalls>,
     lanes: Vec<LaneSender>,
+    /// Held while halts are sent to all lanes, so that two such calls have the same order in every lane.
+    halting: Mutex<()>,
     initialize_timeout: Duration,
 }
 
@@ -42,6 +44,7 @@ impl Dispatcher {
             lanes: (0..lanes)
                 .map(|_| Lane::start(calls.clone(), capabilities))
                 .collect(),
+            halting: Mutex::new(()),
             calls,
             initialize_timeout: settings.initialize_timeout,
         }
@@ -81,10 +84,11 @@ impl Dispatcher {
         }
     }
 
-    /// Brings all lanes to a halt for a call. Requests come here one after the other, so that two such calls have the same
-    /// order in every lane.
+    /// Brings all lanes to a halt for a call.
     fn route_still(&self, single: Single) {
+        let halting = self.halting.lock().unwrap_or_else(PoisonError::into_inner);
         let halts = self.lanes.iter().map(LaneSender::halt).collect();
+        drop(halting);
         let call = call_still(single, halts, self.calls.clone());
         self.calls.caller.runtime().spawn(call);
     }

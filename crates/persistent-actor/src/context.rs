@@ -40,10 +40,11 @@ use crate::driver::mailbox::OwnAddress;
 use crate::environment::Environment;
 use crate::metadata::carried::Carried;
 use crate::persisting::beside::{Beside, each_once};
-use crate::persisting::encoded::Encoded;
+use crate::persisting::encoded::{Encoded, EncodedState};
 use crate::persisting::in_flight::InFlight;
 use crate::persisting::pending::{Kind, PendingQueue};
 use crate::persisting::persisted_events::PersistedEvents;
+use crate::persisting::write_deadline::WriteDeadline;
 use crate::replying::cause::CauseRef;
 use crate::schema::{self, Schema};
 use crate::snapshots::retention_rounds::RetentionRounds;
@@ -72,6 +73,7 @@ pub struct PersistentContext<A: PersistentActor> {
     pub(crate) recovering: bool,
     pub(crate) pending: PendingQueue<A>,
     pub(crate) in_flight: Option<InFlight>,
+    write_deadline: WriteDeadline,
     pub(crate) tasks: Tasks<A>,
     pub(crate) store_responses: StoreResponses,
     /// Deletes that are not asked for before the write under way is answered.
@@ -119,6 +121,7 @@ impl<A: PersistentActor> PersistentContext<A> {
             recovering: true,
             pending: PendingQueue::new(),
             in_flight: None,
+            write_deadline: WriteDeadline::default(),
             tasks: Tasks::new(),
             store_responses: StoreResponses::default(),
             waiting_deletes: Vec::new(),
@@ -339,9 +342,11 @@ impl<A: PersistentActor> PersistentContext<A> {
                 let tags = (hooks.tags)(state);
                 self.check_tags(!tags.is_empty())?;
                 let tags = each_once(tags.into_iter().map(Into::into));
-                let state = encode(state)?;
-                let event = None;
-                Ok(Encoded::State { state, tags, event })
+                Ok(Encoded::State(Box::new(EncodedState {
+                    state: encode(state)?,
+                    tags,
+                    event: None,
+                })))
             }
             _ => {
                 self.check_batch(events.len())?;

@@ -8,6 +8,7 @@ pub(crate) mod pending;
 mod persist;
 mod persist_future;
 pub(crate) mod persisted_events;
+pub(crate) mod write_deadline;
 
 pub use persist::{ManyEvents, NoEvent, OneEvent, Persist};
 pub use persist_future::PersistFuture;

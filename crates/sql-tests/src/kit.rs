@@ -12,7 +12,7 @@ use actix_persistence_state_actor::{StateSettings, StateStoreProxy};
 use actix_persistence_storage_api::{
     Journal, Plugin, Section, SnapshotStore, StateExtensions, StateStore,
 };
-use actix_persistence_tck::{BoxError, Fixture, Fronts, Kit};
+use actix_persistence_tck::{BoxError, Fixture, Fronts, JournalPerf, Kit};
 use async_trait::async_trait;
 
 /// A database on a server with room for the tables of many places, distinguished by their numbers.
@@ -45,16 +45,22 @@ pub enum StoreKind {
 /// Runs the kit: directly, as the owner of the tables, and through the actors in front of the stores, as one who may use
 /// them but not change them.
 pub fn run_kit(server: impl KitServer) -> ExitCode {
-    let (server, next) = (Arc::new(server), Arc::new(AtomicUsize::new(0)));
-    let places = |user| Places {
-        server: Arc::clone(&server),
-        next: Arc::clone(&next),
-        user,
-        free: Arc::default(),
-    };
+    let places = Places::of(server);
     Kit::new()
-        .stores("", places(User::Owner))
-        .stores("proxied", places(User::Application).through(actors()))
+        .stores("", places.of_user(User::Owner))
+        .stores(
+            "proxied",
+            places.of_user(User::Application).through(actors()),
+        )
+        .run()
+}
+
+/// Measures the journal, directly and through the actor in front of it, as the owner of the tables.
+pub fn run_journal_perf(server: impl KitServer) -> ExitCode {
+    let places = Places::of(server);
+    JournalPerf::new()
+        .journal("", places.fresh())
+        .journal("proxied", places.fresh().through(actors()))
         .run()
 }
 
@@ -102,6 +108,8 @@ struct Places<S> {
     server: Arc<S>,
     next: Arc<AtomicUsize>,
     user: User,
+    /// True if a place is used once, even without states.
+    is_fresh: bool,
     free: Free,
 }
 
@@ -117,13 +125,14 @@ struct Tables {
 struct Place {
     number: usize,
     made: tokio::sync::Mutex<BTreeSet<StoreKind>>,
-    has_states: AtomicBool,
+    /// True if no later case may use it.
+    is_used_up: AtomicBool,
     free: Free,
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if !self.has_states.load(Ordering::Relaxed) {
+        if !self.is_used_up.load(Ordering::Relaxed) {
             let tables = Tables {
                 number: self.number,
                 made: std::mem::take(self.made.get_mut()),
@@ -135,6 +144,35 @@ impl Drop for Place {
 }
 
 impl<S: KitServer> Places<S> {
+    fn of(server: S) -> Self {
+        Self {
+            server: Arc::new(server),
+            next: Arc::default(),
+            user: User::Owner,
+            is_fresh: false,
+            free: Free::default(),
+        }
+    }
+
+    /// Returns other places on the same server.
+    fn of_user(&self, user: User) -> Self {
+        Self {
+            server: Arc::clone(&self.server),
+            next: Arc::clone(&self.next),
+            user,
+            is_fresh: self.is_fresh,
+            free: Free::default(),
+        }
+    }
+
+    /// Returns other places, whose tables are empty: a journal that is measured must not find rows of another work.
+    fn fresh(&self) -> Self {
+        Self {
+            is_fresh: true,
+            ..self.of_user(User::Owner)
+        }
+    }
+
     /// Returns the section of a store whose tables are there, unless it makes them itself.
     async fn section(&self, place: &Place, kind: StoreKind) -> Section {
         if self.user == User::Owner {
@@ -165,7 +203,7 @@ impl<S: KitServer> Fixture for Places<S> {
         Place {
             number,
             made: tokio::sync::Mutex::new(made),
-            has_states: AtomicBool::new(false),
+            is_used_up: AtomicBool::new(self.is_fresh),
             free: Arc::clone(&self.free),
         }
     }
@@ -181,7 +219,7 @@ impl<S: KitServer> Fixture for Places<S> {
     }
 
     async fn state_store(&self, place: &Place) -> Result<Arc<dyn StateStore>, BoxError> {
-        place.has_states.store(true, Ordering::Relaxed);
+        place.is_used_up.store(true, Ordering::Relaxed);
         let section = self.section(place, StoreKind::StateStore).await;
         let none = StateExtensions::default();
         Ok(self.server.plugin().state_store(&section, &none)?)
@@ -193,7 +231,7 @@ impl<S: KitServer> Fixture for Places<S> {
         place: &Place,
         extensions: StateExtensions,
     ) -> Result<Arc<dyn StateStore>, BoxError> {
-        place.has_states.store(true, Ordering::Relaxed);
+        place.is_used_up.store(true, Ordering::Relaxed);
         let section = self.server.owner(place.number);
         let section = section.with("handler-timeout", "1500ms");
         Ok(self.server.plugin().state_store(&section, &extensions)?)

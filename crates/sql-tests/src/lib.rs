@@ -19,7 +19,7 @@ use std::sync::Arc;
 use actix_persistence_storage_api::Journal;
 
 pub use damage::{OneOfEach, rows_that_were_swapped_are_found};
-pub use kit::{KitServer, StoreKind, actors, run_kit};
+pub use kit::{KitServer, StoreKind, actors, run_journal_perf, run_kit};
 pub use late_writes::late_writes_are_refused;
 pub use on_server::OnServer;
 pub use place::{after_the_runtime, url_of};

@@ -1,6 +1,6 @@
-//! The actor that requests go through.
+//! The actor that holds requests until their store is initialised, and the way past it afterwards.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use actix::dev::SendError;
 use actix::{Actor, Addr, Context, Handler, Message, Supervised, Supervisor};
@@ -8,8 +8,9 @@ use actix_persistence_storage_api::StorageErrorKind;
 use tokio::runtime::Handle;
 
 use crate::initialization::initialize;
+use crate::outstanding::{Outstanding, Ticket};
 use crate::refusal::{Refusal, Refuse};
-use crate::store_service::StoreService;
+use crate::store_service::{StoreService, route};
 use crate::store_thread::StoreThread;
 
 /// The capacity that actix takes for unbounded.
@@ -17,11 +18,12 @@ const UNBOUNDED: usize = 0;
 
 /// The supervised actor in front of a [`StoreService`]; ends when dropped.
 ///
-/// actix's supervisor does not survive a panic, so an actor that is gone is started again by the next request.
+/// Once the store is initialised, requests pass the actor by: its thread would have to be woken for each of them.
 pub struct Front<S: StoreService> {
     service: Arc<S>,
-    thread: StoreThread,
-    shell: RwLock<Addr<Shell<S>>>,
+    shell: Addr<Shell<S>>,
+    /// Counts the requests in the mailbox of the actor: none passes by those that were sent before it.
+    in_mailbox: Outstanding,
 }
 
 impl<S: StoreService> Front<S> {
@@ -31,9 +33,9 @@ impl<S: StoreService> Front<S> {
         let timeout = service.initialize_timeout();
         runtime.spawn(initialize(Arc::downgrade(&service), timeout));
         Self {
-            shell: RwLock::new(Shell::start(&service, thread)),
-            thread: thread.clone(),
+            shell: Shell::start(&service, thread),
             service,
+            in_mailbox: Outstanding::new(),
         }
     }
 
@@ -43,43 +45,25 @@ impl<S: StoreService> Front<S> {
     }
 
     /// Sends a request, never blocking; one that cannot be delivered is refused.
-    pub fn send(&self, request: S::Request) {
-        let Err(undelivered) = self.deliver(request) else {
-            return;
-        };
-        self.restart();
-        if let Err(undelivered) = self.deliver(undelivered) {
-            // Only when the thread itself has ended.
-            let message = format!("the actor of {} has ended", self.service.gate().name());
-            undelivered.refuse(&Refusal::new(StorageErrorKind::Unavailable, message));
-        }
-    }
-
-    /// Returns the request if the actor is gone.
     ///
-    /// An actor that panics drops its mailbox with it: the slots answer.
-    fn deliver(&self, request: S::Request) -> Result<(), S::Request> {
-        let shell = self.shell.read().unwrap_or_else(PoisonError::into_inner);
-        match shell.try_send(Deliver(request)) {
-            Ok(()) => Ok(()),
-            // The gate and the deadlines bound the number of requests; the mailbox does not.
-            Err(SendError::Full(deliver)) => {
-                shell.do_send(deliver);
-                Ok(())
-            }
-            Err(SendError::Closed(Deliver(request))) => Err(request),
+    /// Requests that are sent one after the other are routed in this order.
+    pub fn send(&self, request: S::Request) {
+        if self.service.gate().is_open() && self.in_mailbox.count() == 0 {
+            return route(&*self.service, request);
         }
-    }
-
-    fn restart(&self) {
-        let mut shell = self.shell.write().unwrap_or_else(PoisonError::into_inner);
-        // Another sender may have been faster.
-        if !shell.connected() {
-            tracing::error!(
-                store = self.service.gate().name(),
-                "store actor had panicked and is started again"
-            );
-            *shell = Shell::start(&self.service, &self.thread);
+        let deliver = Deliver {
+            request,
+            in_mailbox: self.in_mailbox.enter(),
+        };
+        match self.shell.try_send(deliver) {
+            Ok(()) => {}
+            // The gate and the deadlines bound the number of requests; the mailbox does not.
+            Err(SendError::Full(deliver)) => self.shell.do_send(deliver),
+            // The thread itself has ended.
+            Err(SendError::Closed(Deliver { request, .. })) => {
+                let message = format!("the actor of {} has ended", self.service.gate().name());
+                request.refuse(&Refusal::new(StorageErrorKind::Unavailable, message));
+            }
         }
     }
 }
@@ -87,7 +71,11 @@ impl<S: StoreService> Front<S> {
 /// The actor itself; it has no state of its own, so that none is lost with it.
 struct Shell<S: StoreService>(Arc<S>);
 
-struct Deliver<R>(R);
+struct Deliver<R> {
+    request: R,
+    /// Returned once the request is routed, or held at the gate.
+    in_mailbox: Ticket,
+}
 
 impl<R: 'static> Message for Deliver<R> {
     type Result = ();
@@ -112,11 +100,16 @@ impl<S: StoreService> Supervised for Shell<S> {}
 impl<S: StoreService> Handler<Deliver<S::Request>> for Shell<S> {
     type Result = ();
 
-    fn handle(&mut self, Deliver(request): Deliver<S::Request>, _: &mut Context<Self>) {
+    fn handle(&mut self, deliver: Deliver<S::Request>, _: &mut Context<Self>) {
+        let Deliver {
+            request,
+            in_mailbox,
+        } = deliver;
         let service = &self.0;
         service
             .gate()
-            .admit(request, |request| service.route(request));
+            .admit(request, |request| route(&**service, request));
+        drop(in_mailbox);
     }
 }
 

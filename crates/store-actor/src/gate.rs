@@ -66,14 +66,19 @@ impl<R: Refuse> Gate<R> {
         &self.name
     }
 
+    /// Returns whether every request goes through; everything that was held has gone through before then.
+    pub fn is_open(&self) -> bool {
+        self.open.load(Ordering::Acquire)
+    }
+
     /// Passes the request to `route`, holds it, or answers it.
     pub fn admit(&self, request: R, route: impl FnOnce(R)) {
-        if self.open.load(Ordering::Acquire) {
+        if self.is_open() {
             return route(request);
         }
         let mut hall = self.lock();
         // It may have opened since.
-        if self.open.load(Ordering::Acquire) {
+        if self.is_open() {
             drop(hall);
             route(request);
         } else if hall.refusing {
@@ -111,7 +116,7 @@ impl<R: Refuse> Gate<R> {
     /// Answers what is held and what comes next with this cause; does nothing once open.
     pub fn abandon(&self, cause: StorageError) {
         let mut hall = self.lock();
-        if self.open.load(Ordering::Acquire) {
+        if self.is_open() {
             return;
         }
         hall.cause = Some(cause.clone());
@@ -122,7 +127,7 @@ impl<R: Refuse> Gate<R> {
     /// Answers what is held, because initialising has taken `waited`, and refuses from now on.
     pub fn lose_patience(&self, waited: Duration) {
         let mut hall = self.lock();
-        if self.open.load(Ordering::Acquire) {
+        if self.is_open() {
             return;
         }
         hall.cause.get_or_insert_with(|| {

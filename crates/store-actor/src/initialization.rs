@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix_persistence_storage_api::{BackOff, Operation, StorageError, StorageErrorKind};
 
 use crate::call::CallEnd;
-use crate::store_service::StoreService;
+use crate::store_service::{StoreService, route};
 
 const SHORTEST_DELAY: Duration = Duration::from_millis(200);
 const LONGEST_DELAY: Duration = Duration::from_secs(2);
@@ -58,7 +58,7 @@ async fn attempts<S: StoreService>(service: &Weak<S>, timeout: Duration) {
         };
         match result {
             Ok(()) => {
-                service.gate().open(|request| service.route(request));
+                service.gate().open(|request| route(&*service, request));
                 return service.health().initialized();
             }
             Err(error) => failed(&service, error, back_off.attempts()),

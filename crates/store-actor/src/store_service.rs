@@ -1,5 +1,6 @@
 //! The service that handles the requests of a store actor.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,5 +28,15 @@ pub trait StoreService: Send + Sync + 'static {
     fn initialize_timeout(&self) -> Duration;
 
     /// Sets a request going, now that the store is ready; never blocks and never comes back to the gate.
+    ///
+    /// Any thread may call it, several at the same time.
     fn route(&self, request: Self::Request);
+}
+
+/// Sets a request going; a panic on the way drops it, which answers it, and is none of the sender's.
+pub(crate) fn route<S: StoreService>(service: &S, request: S::Request) {
+    if catch_unwind(AssertUnwindSafe(|| service.route(request))).is_err() {
+        let store = service.gate().name();
+        tracing::error!(store, "a request panicked on its way to the store");
+    }
 }

@@ -1,6 +1,8 @@
-//! `cargo xtask bench`: actors beside the bare driver and beside a minimal group commit, in one run; ratios first.
+//! `cargo xtask bench`: actors beside the bare driver and beside a minimal group commit, in one run, or beside other
+//! libraries; ratios first.
 //!
-//! [`rows`] states what is compared and what is too slow; the program that measures is a bench of the facade.
+//! [`rows`] states what is compared and what is too slow. The program that measures is a bench of the facade; the one
+//! with other libraries is in a workspace of its own, because they bring other versions of what ours depend on.
 
 mod instructions;
 mod json;
@@ -20,6 +22,7 @@ use anyhow::Context;
 use self::measurements::{Measurement, Measurements};
 use self::outcome::Outcome;
 use self::plan::Series;
+use self::rows::Choice;
 use crate::built;
 use crate::child::{self, Report};
 use crate::progress::{self, Step};
@@ -31,6 +34,10 @@ pub(crate) use self::rows::markdown;
 const PACKAGE: &str = "actix-persistence";
 /// The bench of the facade that measures.
 const PROGRAM: &str = "rates";
+/// The manifest of the program with other libraries, in the folder of the workspace.
+const PEERS: &str = "benches/peers/Cargo.toml";
+/// The package that names their server.
+const SERVER_OF_PEERS: &str = "actix-persistence-postgres";
 /// The folder of the databases that are files, in the target folder.
 const FOLDER: &str = "bench";
 /// The milliseconds of a measurement in a quick run.
@@ -44,8 +51,11 @@ pub(crate) struct Options {
     /// Measures fewer rows, see below, and each for a shorter time: less than three minutes after the build.
     #[arg(long)]
     quick: bool,
+    /// Measures the same work by this library and by others on PostgreSQL instead.
+    #[arg(long, conflicts_with = "quick")]
+    peers: bool,
     /// Counts the instructions of an event instead, with valgrind: they hardly change on a noisy machine.
-    #[arg(long, conflicts_with_all = ["quick", "json", "svg"])]
+    #[arg(long, conflicts_with_all = ["quick", "peers", "json", "svg"])]
     instructions: bool,
     /// Writes the rows into a file: a JSON list of `{work, backend, baseline, ratio, target, floor, rate, baseline_rate}`.
     #[arg(long, value_name = "FILE")]
@@ -58,17 +68,20 @@ pub(crate) struct Options {
 fn help() -> String {
     let quick = rows::quick_text();
     format!(
-        "{quick}\n\nROUNDS=3 measures three rounds, not five; MILLIS=200 lets each measurement take 200 ms, not 1,000."
+        "{quick}\n\nROUNDS=3 measures three rounds, not five; MILLIS=200 lets each measurement take 200 ms, not 1,000; \
+         SETTINGS=writers=1,read-connections=2 gives our stores other settings."
     )
 }
 
 /// Builds the program, starts the servers, measures, and fails if a floor is missed.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let workspace = Workspace::load()?;
-    let mut build = workspace::cargo("bench");
-    build.args(["--no-run", "--package", PACKAGE, "--bench", PROGRAM]);
-    build.args(["--features", "postgres,mysql"]);
-    let Some(program) = built::program("building the bench", build)? else {
+    let (choice, package) = match (options.peers, options.quick) {
+        (true, _) => (Choice::Peers, SERVER_OF_PEERS),
+        (false, true) => (Choice::Quick, PACKAGE),
+        (false, false) => (Choice::All, PACKAGE),
+    };
+    let Some(program) = built::program("building the bench", build(choice, &workspace))? else {
         return Ok(ExitCode::FAILURE);
     };
     if options.instructions {
@@ -81,8 +94,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &options.svg {
         plot::write(folder, &[])?;
     }
-    let servers = Servers::start_for(&workspace, &workspace.members_called(&[PACKAGE]));
-    let mut rows = rows::rows(options.quick);
+    let servers = Servers::start_for(&workspace, &workspace.members_called(&[package]));
+    let mut rows = rows::rows(choice);
     rows.retain(|row| {
         row.backend
             .server()
@@ -115,6 +128,23 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     })
+}
+
+/// Returns the call of cargo that builds the program.
+fn build(choice: Choice, workspace: &Workspace) -> Command {
+    if choice == Choice::Peers {
+        let mut build = workspace::cargo("build");
+        build.args(["--release", "--locked", "--manifest-path"]);
+        build.arg(workspace.metadata.workspace_root.join(PEERS));
+        // Beside what the workspace builds.
+        build.arg("--target-dir");
+        build.arg(workspace.metadata.target_directory.join("peers"));
+        return build;
+    }
+    let mut build = workspace::cargo("bench");
+    build.args(["--no-run", "--package", PACKAGE, "--bench", PROGRAM]);
+    build.args(["--features", "postgres,mysql"]);
+    build
 }
 
 /// Runs the program, and shows how far it is; returns whether it ended well, and what it measured.

@@ -4,7 +4,6 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::task::JoinError;
 
 use crate::capability::Capability;
 use crate::case::{CaseFuture, CaseInfo};
@@ -81,7 +80,7 @@ pub(super) fn execute(prepared: Prepared, runtime: &Handle, limit: Duration) -> 
     runtime.spawn(async move { done.send(case.await) });
     let result = match result.recv_timeout(limit) {
         Ok(Ok(result)) => result,
-        Ok(Err(error)) => Err(panicked(error)),
+        Ok(Err(error)) => Err(Failure::of_task(error)),
         Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
             abort.abort();
             let text = format!("expected an end within {limit:?}, but the case is still running");
@@ -89,17 +88,6 @@ pub(super) fn execute(prepared: Prepared, runtime: &Handle, limit: Duration) -> 
         }
     };
     explain(result, prepared.info.as_ref())
-}
-
-fn panicked(error: JoinError) -> Failure {
-    let text = match error.try_into_panic() {
-        Ok(panic) => match panic.downcast_ref::<&str>() {
-            Some(text) => (*text).to_owned(),
-            None => panic.downcast_ref::<String>().cloned().unwrap_or_default(),
-        },
-        Err(error) => error.to_string(),
-    };
-    Failure::without_location(format!("expected no panic, found: {text}"))
 }
 
 fn explain(result: CaseResult, info: Option<&CaseInfo>) -> Result<(), String> {

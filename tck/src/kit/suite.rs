@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 
 use super::run::Prepared;
-use crate::case::{Case, Spec};
+use crate::case::{Case, Spec, prefixed};
 use crate::failure::{Failure, expect};
+use crate::site::Create;
 use crate::specs::{Specified, cases};
-use crate::subject::{Place, Subject};
+use crate::subject::Subject;
 
 /// A suite of any kind of store.
 #[async_trait]
@@ -19,9 +19,6 @@ pub(super) trait PrepareSuite: Send + Sync {
     /// Opens one store to learn its capabilities, and makes every case ready to run.
     async fn prepare(&self) -> Vec<Prepared>;
 }
-
-/// Makes places for stores of kind `S`.
-type Create<S> = Arc<dyn Fn() -> BoxFuture<'static, Arc<dyn Place<S>>> + Send + Sync>;
 
 pub(super) struct Suite<S: ?Sized> {
     pub(super) prefix: String,
@@ -78,7 +75,7 @@ impl<S: Specified + ?Sized> Suite<S> {
             future.boxed()
         };
         Prepared {
-            name: self.prefixed(&info.name),
+            name: prefixed(&self.prefix, &info.name),
             info: Some(info),
             missing: case.needs.filter(|&needed| !store.declares(needed)),
             run: Box::new(run),
@@ -89,18 +86,10 @@ impl<S: Specified + ?Sized> Suite<S> {
     fn own_check(&self, check: &str, result: Result<(), Failure>) -> Prepared {
         let kind = S::SPECS.first().map_or("", |spec| spec.name);
         Prepared {
-            name: self.prefixed(&format!("{kind}::fixture::{check}")),
+            name: prefixed(&self.prefix, &format!("{kind}::fixture::{check}")),
             info: None,
             missing: None,
             run: Box::new(move || async move { result }.boxed()),
-        }
-    }
-
-    fn prefixed(&self, name: &str) -> String {
-        if self.prefix.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{}::{name}", self.prefix)
         }
     }
 }

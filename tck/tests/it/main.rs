@@ -11,6 +11,7 @@ mod extension_mutants;
 mod fixture_checks;
 mod journal_defects;
 mod journal_mutants;
+mod journal_perf;
 mod mutant;
 mod snapshot_defects;
 mod snapshot_mutants;

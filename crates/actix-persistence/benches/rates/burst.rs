@@ -49,7 +49,7 @@ impl Handler<Burst> for Notebook {
 /// Bursts on a database.
 pub(crate) async fn run<D: Database>(series: &Series) {
     let database = D::make().await;
-    let persistence = database.open("journal", Persistence::builder()).await;
+    let persistence = database.open(&["journal"], Persistence::builder()).await;
     let notebooks = Notebook::start_many(&persistence, 1);
     // The actor has recovered before the clock starts.
     persisted(&notebooks, Duration::ZERO).await;

@@ -23,8 +23,8 @@ pub(crate) trait Database: Sized {
     /// Returns what a connection needs.
     fn url(&self) -> String;
 
-    /// Opens the store of a kind, `journal` or `state`, on this database.
-    async fn open(&self, kind: &str, builder: Builder) -> Persistence;
+    /// Opens stores of some kinds, `journal`, `snapshot-store` or `state`, on this database.
+    async fn open(&self, kinds: &[&str], builder: Builder) -> Persistence;
 
     /// Lets the database do now what it else does in the background after many writes.
     async fn settle(&self) {}
@@ -53,21 +53,40 @@ pub(crate) trait SqlConnection: Connection {
     async fn page(&mut self, id: &str, after: i64) -> (usize, i64);
 }
 
-/// Opens the store of a kind on a database.
-async fn open(kind: &str, plugin: &str, url: &str, builder: Builder) -> Persistence {
-    let section = format!("persistence.{kind}");
-    let config = Config::new()
-        .with(&format!("{section}.bench.kind"), plugin)
-        .with(&format!("{section}.bench.url"), url)
-        .with(&format!("{section}.bench.auto-initialize"), true)
-        .with(&format!("{section}.plugin"), "bench");
-    let config = match kind {
-        "state" => config.with("persistence.state.bench.change-handler.Counted", "counting"),
-        _ => config,
-    };
+/// Opens stores of some kinds on a database.
+async fn open(kinds: &[&str], plugin: &str, url: &str, builder: Builder) -> Persistence {
+    let mut config = Config::new();
+    for kind in kinds {
+        let section = format!("persistence.{kind}");
+        config = config
+            .with(&format!("{section}.bench.kind"), plugin)
+            .with(&format!("{section}.bench.url"), url)
+            .with(&format!("{section}.bench.auto-initialize"), true)
+            .with(&format!("{section}.plugin"), "bench");
+        for (key, value) in settings() {
+            let key = format!("{section}.bench.{key}");
+            config = match value.parse::<i64>() {
+                Ok(number) => config.with(&key, number),
+                Err(_) => config.with(&key, value),
+            };
+        }
+        if *kind == "state" {
+            config = config.with("persistence.state.bench.change-handler.Counted", "counting");
+        }
+    }
     let persistence = builder.config(config).open().await.unwrap();
     persistence.ready().await.unwrap();
     persistence
+}
+
+/// The settings of the stores that a person names, such as `writers=1,read-connections=2`.
+fn settings() -> Vec<(String, String)> {
+    let text = std::env::var("SETTINGS").unwrap_or_default();
+    let settings = text.split(',').filter(|setting| !setting.is_empty());
+    let parts = settings.map(|setting| setting.split_once('=').expect("KEY=VALUE"));
+    parts
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect()
 }
 
 /// Implements [`SqlConnection`] for the connection of a driver, whose `PAGE` takes the id in the form of `$bound`.

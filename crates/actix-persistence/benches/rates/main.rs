@@ -5,6 +5,7 @@
 //! is too slow, is up to the reader: the rows are in `crates/xtask/src/bench/rows.rs`.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+mod album;
 mod bare;
 mod burst;
 mod database;
@@ -16,6 +17,7 @@ mod persist;
 mod replay;
 mod row;
 mod series;
+mod snapshots;
 mod states;
 
 use database::memory::Memory;
@@ -70,6 +72,7 @@ async fn on_disk<D: Database<Connection: SqlConnection>>(series: &Series) {
         "replay-many" => replay::many::<D>(series).await,
         "burst" => burst::run::<D>(series).await,
         "states-1000" => states::run::<D>(series).await,
+        "persist-p99" => snapshots::run::<D>(series).await,
         _ => persist::run::<D>(series).await,
     }
 }

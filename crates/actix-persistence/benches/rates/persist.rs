@@ -17,7 +17,7 @@ const BATCH: usize = 100;
 pub(crate) async fn run<D: Database>(series: &Series) {
     let actors = series.number("persist-");
     let database = D::make().await;
-    let persistence = database.open("journal", Persistence::builder()).await;
+    let persistence = database.open(&["journal"], Persistence::builder()).await;
     let notebooks = Notebook::start_many(&persistence, actors);
     // Every actor has recovered before the clock starts.
     persisted(&notebooks, Duration::ZERO).await;

@@ -87,7 +87,7 @@ pub(crate) async fn many<D: Database<Connection: SqlConnection>>(series: &Series
 
 /// Stores this many events of each.
 async fn fill<D: Database>(database: &D, names: &[String], events: usize) {
-    let persistence = database.open("journal", Persistence::builder()).await;
+    let persistence = database.open(&["journal"], Persistence::builder()).await;
     let stored = names.iter().map(async |name| {
         let name = name.clone();
         let notebook = persistence.start(move || Notebook::named(name.clone()));
@@ -105,7 +105,7 @@ async fn fill<D: Database>(database: &D, names: &[String], events: usize) {
 /// From the start of the actors to their first answers: events per second.
 async fn recover<D: Database>(database: &D, names: &[String], events: usize) -> f64 {
     // The actors before may still hold the ids in theirs.
-    let persistence = database.open("journal", Persistence::builder()).await;
+    let persistence = database.open(&["journal"], Persistence::builder()).await;
     let start = Instant::now();
     let counts = join_all(names.iter().map(|name| {
         let name = name.clone();

@@ -19,7 +19,7 @@ pub(crate) async fn run<D: Database<Connection: SqlConnection>>(series: &Series)
     let mut bare = Bare::open(&database).await;
     bare.first().run(COUNTS).await;
     let builder = Persistence::builder().change_handler("counting", Counting);
-    let persistence = database.open("state", builder).await;
+    let persistence = database.open(&["state"], builder).await;
     let plain = Paper::start_many(&persistence, "Plain", ACTORS);
     let counted = Paper::start_many(&persistence, "Counted", ACTORS);
     // Every actor has recovered and has a row before the clock starts.

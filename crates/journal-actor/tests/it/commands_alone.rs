@@ -1,14 +1,17 @@
 //! Commands that run beside no change, on a journal with several lanes.
 
-use actix_persistence_journal_actor::WriteReply;
+use std::sync::Arc;
+
+use actix_persistence_journal_actor::{JournalHandle, WriteReply};
 use actix_persistence_storage_api::{
     CommandRules, CommandTurn, JournalCapabilities, StorageError, StorageErrorKind,
 };
-use actix_persistence_store_actor::Reply;
+use actix_persistence_store_actor::{Reply, StoreThread};
 use futures_util::FutureExt;
+use tokio::time::timeout;
 
 use crate::fixture::{Fixture, id, is_stored, now, on_paused_clock, seconds, settings};
-use crate::scripted_journal::{Call, Called, Probe, settle};
+use crate::scripted_journal::{Call, Called, Probe, ScriptedJournal, settle};
 
 const ALONE: Call = Call::Command(CommandTurn::Alone);
 
@@ -229,4 +232,38 @@ fn it_waits_for_a_late_write_that_may_still_be_stored() {
         called.works();
         assert_eq!(answer(asked).await.unwrap(), 7);
     });
+}
+
+#[test]
+fn those_of_several_threads_do_not_wait_for_each_other_in_turn() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    let thread = StoreThread::start("stores").unwrap();
+    let capabilities = JournalCapabilities::default().with_lanes(16);
+    let (journal, mut calls) = ScriptedJournal::new(capabilities);
+    let journal = Arc::new(journal);
+    let handle = JournalHandle::start(journal, settings(), runtime.handle().clone(), &thread);
+    runtime.block_on(async { calls.next().await.works() });
+    runtime.block_on(handle.ready()).unwrap();
+    runtime.spawn(async move {
+        loop {
+            calls.next().await.works();
+        }
+    });
+    let ask = || {
+        let rules = CommandRules::alone().without_breaker(seconds(3_600));
+        handle.ask(Probe(rules))
+    };
+    let asked: Vec<_> = std::thread::scope(|scope| {
+        let askers = [(); 2].map(|()| scope.spawn(|| (0..500).map(|_| ask()).collect::<Vec<_>>()));
+        let asked = askers.into_iter().flat_map(|asker| asker.join().unwrap());
+        asked.collect()
+    });
+    for asked in asked {
+        let answer = runtime.block_on(async { timeout(seconds(60), asked).await });
+        assert_eq!(answer.expect("an answer").unwrap(), 7);
+    }
 }

@@ -172,13 +172,24 @@ fn a_request_whose_asker_has_left_is_never_sent() {
         drop(fixture.handle.take_over(id("b"), WriterId::NIL));
         drop(fixture.handle.read_highest_sequence_nr(id("busy")));
         drop(fixture.handle.delete_messages_to(id("b"), 1));
-        drop(
-            fixture
-                .handle
-                .replay(id("b"), ReplayRange::ALL, PageLimit::DEFAULT),
-        );
         settle().await;
         busy.works();
+        assert!(fixture.calls.is_quiet().await);
+        fixture.handle.drained().await;
+    });
+}
+
+#[test]
+fn a_page_whose_asker_left_before_initialising_is_never_asked_for() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::starting(settings(), JournalCapabilities::default());
+        let initialize = fixture.calls.next().await;
+        let page = fixture
+            .handle
+            .replay(id("a"), ReplayRange::ALL, PageLimit::DEFAULT);
+        drop(page);
+        initialize.works();
+        fixture.handle.ready().await.unwrap();
         assert!(fixture.calls.is_quiet().await);
         fixture.handle.drained().await;
     });

@@ -31,13 +31,10 @@ impl<A: DurableState> PersistentContext<A> {
     pub fn persist_with_event<E: Event>(&mut self, state: A::State, event: &E) -> Persist<A> {
         let states = vec![state];
         let encoded = self.encode(&states).and_then(|mut encoded| {
-            if let Encoded::State {
-                event: place, tags, ..
-            } = &mut encoded
-            {
+            if let Encoded::State(encoded) = &mut encoded {
                 let event = self.change_event(event)?;
-                *place = Some(EncodedChange {
-                    tags: tags.clone(),
+                encoded.event = Some(EncodedChange {
+                    tags: encoded.tags.clone(),
                     ..event
                 });
             }
@@ -57,7 +54,9 @@ impl<A: DurableState> PersistentContext<A> {
         event: impl FnOnce(&Self) -> Result<Option<EncodedChange>, RejectionCause>,
     ) -> Persist<A, NoEvent> {
         let phase = self.check_phase();
-        let encoded = phase.and_then(|()| event(self).map(|event| Encoded::Delete { event }));
+        let encoded = phase
+            .and_then(|()| event(self))
+            .map(|event| Encoded::Delete(event.map(Box::new)));
         let (nothing, beside) = (PersistedEvents::Delete, Beside::default());
         self.push(Kind::Stashing, nothing, encoded, beside)
     }

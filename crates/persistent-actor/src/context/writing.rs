@@ -65,9 +65,11 @@ impl<A: PersistentActor> PersistentContext<A> {
     /// Takes the reply of the write under way, if it is there; returns whether it was.
     pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(in_flight) = &mut self.in_flight else {
+            self.write_deadline.rest();
             return false;
         };
-        let Poll::Ready(outcomes) = in_flight.poll(&self.persistence_id, cx) else {
+        let (id, timer) = (&self.persistence_id, &mut self.write_deadline);
+        let Poll::Ready(outcomes) = in_flight.poll(id, timer, cx) else {
             return false;
         };
         self.in_flight = None;

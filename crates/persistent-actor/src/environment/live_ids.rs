@@ -5,11 +5,10 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use actix_persistence_storage_api::PersistenceId;
-use tokio::sync::watch;
 
 use crate::stopping::drain::{Drain, Drained};
 use crate::stopping::drain_signal::DrainSignal;
-use crate::stopping::gone::{Gone, is_gone};
+use crate::stopping::gone::Gone;
 use crate::{RecoveryError, ReserveError, StartError};
 
 /// The live ids of one journal, or of one state store and the journal into which it writes its changes: starting an id
@@ -33,7 +32,7 @@ struct Live {
     /// True if the actor is about to end, so that a successor may be started.
     stopping: bool,
     signal: Arc<DrainSignal>,
-    /// The end of the actor, closed when it is gone; until then and after that it says why its last recovery failed.
+    /// The end of the actor; until then and after that it says why its last recovery failed.
     gone: Gone,
 }
 
@@ -53,7 +52,7 @@ pub(crate) struct Registration {
     generation: u64,
     predecessor: Option<Gone>,
     signal: Arc<DrainSignal>,
-    unrecovered: watch::Sender<Option<Arc<RecoveryError>>>,
+    gone: Gone,
 }
 
 impl LiveIds {
@@ -66,13 +65,13 @@ impl LiveIds {
         &self,
         persistence_id: &PersistenceId,
     ) -> Result<Registration, StartError> {
-        let (sender, gone) = watch::channel(None);
+        let gone = Gone::default();
         let signal = Arc::new(DrainSignal::new());
         let mut successor = Live {
             generation: 0,
             stopping: false,
             signal: Arc::clone(&signal),
-            gone,
+            gone: gone.clone(),
         };
         let mut registry = self.lock();
         if registry.drain.is_some() {
@@ -100,7 +99,7 @@ impl LiveIds {
             generation,
             predecessor,
             signal,
-            unrecovered: sender,
+            gone,
         })
     }
 
@@ -162,14 +161,14 @@ impl LiveIds {
     ) -> impl Future<Output = Option<Arc<RecoveryError>>> + use<> {
         let live = self.lock();
         let gone = live.live.get(persistence_id).map(|live| live.gone.clone());
-        async move { is_gone(gone?).await }
+        async move { gone?.wait().await }
     }
 
     /// Returns why the last recovery of the actor that has the id failed; `None` if it has none, or one that is
     /// recovered or has not failed yet.
     pub fn recovery_failure(&self, persistence_id: &PersistenceId) -> Option<Arc<RecoveryError>> {
         let live = self.lock();
-        live.live.get(persistence_id)?.gone.borrow().clone()
+        live.live.get(persistence_id)?.gone.unrecovered()
     }
 
     /// Returns the ids that are live, in no particular order; those of actors on their way out too.
@@ -217,14 +216,14 @@ impl Registration {
         let predecessor = self.predecessor.clone();
         async move {
             if let Some(predecessor) = predecessor {
-                is_gone(predecessor).await;
+                predecessor.wait().await;
             }
         }
     }
 
     /// Notes why the actor could not be recovered; `None` once it is.
     pub(crate) fn set_unrecovered(&self, error: Option<&Arc<RecoveryError>>) {
-        self.unrecovered.send_replace(error.cloned());
+        self.gone.set_unrecovered(error);
     }
 }
 
@@ -236,6 +235,9 @@ impl Drop for Registration {
         {
             live.remove();
         }
+        drop(registry);
+        // The id may be started by those who have waited for this.
+        self.gone.set();
     }
 }
 

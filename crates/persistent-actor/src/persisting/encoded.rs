@@ -12,15 +12,18 @@ use crate::serializer::{Outgoing, Place};
 pub(crate) enum Encoded {
     /// Events; none for a call that defers.
     Events(Vec<Outgoing>),
-    /// A state, in place of the one before.
-    State {
-        state: Outgoing,
-        tags: Vec<Arc<str>>,
-        /// The event that records the change in a journal, if there is one.
-        event: Option<EncodedChange>,
-    },
-    /// The delete of a state.
-    Delete { event: Option<EncodedChange> },
+    /// A state, in place of the one before; in a box, so that a call with events takes little room.
+    State(Box<EncodedState>),
+    /// The delete of a state, with the event that records it in a journal, if there is one.
+    Delete(Option<Box<EncodedChange>>),
+}
+
+/// The encoded form of a state.
+pub(crate) struct EncodedState {
+    pub(crate) state: Outgoing,
+    pub(crate) tags: Vec<Arc<str>>,
+    /// The event that records the change in a journal, if there is one.
+    pub(crate) event: Option<EncodedChange>,
 }
 
 /// The encoded form of an event that records the change of a state.
@@ -38,7 +41,7 @@ impl Encoded {
     pub(crate) fn len(&self) -> usize {
         match self {
             Encoded::Events(events) => events.len(),
-            Encoded::State { .. } | Encoded::Delete { .. } => 1,
+            Encoded::State(_) | Encoded::Delete(_) => 1,
         }
     }
 
@@ -51,8 +54,8 @@ impl Encoded {
     pub(crate) fn outgoing(&self) -> &[Outgoing] {
         match self {
             Encoded::Events(events) => events,
-            Encoded::State { state, .. } => std::slice::from_ref(state),
-            Encoded::Delete { .. } => &[],
+            Encoded::State(encoded) => std::slice::from_ref(&encoded.state),
+            Encoded::Delete(_) => &[],
         }
     }
 
@@ -60,14 +63,15 @@ impl Encoded {
     pub(crate) fn as_change(&self, id: &PersistenceId, revision: Revision) -> Option<StateWrite> {
         match self {
             Encoded::Events(_) => None,
-            Encoded::State { state, tags, event } => {
+            Encoded::State(encoded) => {
+                let EncodedState { state, tags, event } = &**encoded;
                 let payload = state.at(Place::of_state(id, revision));
                 let update = StateUpdate::new(id.clone(), revision, payload);
                 let mut update = update.with_tags(tags.iter().cloned());
                 update.change_event = event.as_ref().map(|event| event.at(id, revision));
                 Some(update.into())
             }
-            Encoded::Delete { event } => {
+            Encoded::Delete(event) => {
                 let mut delete = StateDelete::new(id.clone(), revision);
                 delete.change_event = event.as_ref().map(|event| event.at(id, revision));
                 Some(delete.into())

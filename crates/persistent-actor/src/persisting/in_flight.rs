@@ -1,70 +1,92 @@
 //! The write that an actor has sent to its store and that is not answered yet.
 
-use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use actix_persistence_journal_actor::WriteReply;
 use actix_persistence_state_actor::StateHandle;
 use actix_persistence_storage_api::{
     Effect, Operation, PersistenceId, StateWrite, StorageError, StorageErrorKind, WriteOutcome,
 };
-use actix_persistence_store_actor::Reply;
+use actix_persistence_store_actor::{Reply, deadline_after};
 use futures_util::FutureExt;
-use futures_util::future::LocalBoxFuture;
-use tokio::time::{Instant, Sleep};
+use tokio::time::Instant;
 
-use crate::stores::patience::{self, in_time};
+use crate::persisting::write_deadline::WriteDeadline;
+use crate::stores::patience::{self, no_answer};
 
 /// The write under way: never more than one.
-pub(crate) enum InFlight {
-    /// Calls that store events, and the number of them.
+pub(crate) struct InFlight {
+    answer: Answer,
+    /// The time after which no asker waits for the reply any more.
+    deadline: Instant,
+}
+
+enum Answer {
+    /// The reply to calls that store events, and the number of them.
     Events {
         reply: Reply<WriteReply>,
         writes: usize,
-        /// The time after which no asker waits for the reply any more.
-        deadline: Pin<Box<Sleep>>,
     },
-    /// A call that stores or deletes a state.
-    Change(LocalBoxFuture<'static, Result<(), StorageError>>),
+    /// The reply to a call that stores or deletes a state.
+    Change {
+        reply: Reply<Result<(), StorageError>>,
+        operation: Operation,
+        limit: Duration,
+    },
 }
 
 impl InFlight {
     pub(crate) fn events(reply: Reply<WriteReply>, writes: usize, deadline: Instant) -> Self {
-        InFlight::Events {
-            reply,
-            writes,
-            deadline: Box::pin(tokio::time::sleep_until(deadline)),
-        }
+        let answer = Answer::Events { reply, writes };
+        Self { answer, deadline }
     }
 
     /// Sends a change of a state.
     pub(crate) fn change(store: &StateHandle, change: StateWrite) -> Self {
-        let (operation, id) = (change.operation(), change.persistence_id().clone());
+        let operation = change.operation();
         let reply = match change {
             StateWrite::Upsert(update) => store.upsert(update),
             StateWrite::Delete(delete) => store.delete(delete),
         };
         let limit = patience::for_change(store);
-        InFlight::Change(in_time(operation, id, limit, reply).boxed_local())
+        Self {
+            answer: Answer::Change {
+                reply,
+                operation,
+                limit,
+            },
+            deadline: deadline_after(limit),
+        }
     }
 
     /// Returns one outcome per call, in order.
     pub(crate) fn poll(
         &mut self,
         id: &PersistenceId,
+        timer: &mut WriteDeadline,
         cx: &mut Context<'_>,
     ) -> Poll<Vec<WriteOutcome>> {
-        match self {
-            InFlight::Change(reply) => reply.poll_unpin(cx).map(|stored| vec![outcome(stored)]),
-            InFlight::Events {
+        match &mut self.answer {
+            Answer::Change {
                 reply,
-                writes,
-                deadline,
+                operation,
+                limit,
             } => {
+                let stored = match reply.poll_unpin(cx) {
+                    Poll::Ready(stored) => stored,
+                    Poll::Pending => {
+                        ready!(timer.poll(self.deadline, cx));
+                        Err(no_answer(*operation, id.clone(), *limit))
+                    }
+                };
+                Poll::Ready(vec![outcome(stored)])
+            }
+            Answer::Events { reply, writes } => {
                 let outcomes = match reply.poll_unpin(cx) {
                     Poll::Ready(reply) => reply.outcomes,
                     Poll::Pending => {
-                        ready!(deadline.as_mut().poll(cx));
+                        ready!(timer.poll(self.deadline, cx));
                         Vec::new()
                     }
                 };

@@ -177,6 +177,10 @@ impl<A: PersistentActor> PendingQueue<A> {
             }
             Err(cause) => (Encoded::NOTHING, State::Settled(Fate::Rejected(cause))),
         };
+        if self.invocations.capacity() == 0 {
+            // Many actors never have more than one under way.
+            self.invocations.reserve_exact(1);
+        }
         self.invocations.push_back(Invocation {
             events,
             encoded,

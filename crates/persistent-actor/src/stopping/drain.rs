@@ -6,7 +6,7 @@ use actix_persistence_storage_api::PersistenceId;
 
 use crate::UnfinishedActor;
 use crate::stopping::drain_signal::{DrainSignal, Urgency};
-use crate::stopping::gone::{Gone, is_gone};
+use crate::stopping::gone::Gone;
 
 /// The actors that were live when their journal was asked to stop; made by [`LiveIds::drain`](crate::LiveIds::drain).
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct Drain(Arc<[Drained]>);
 pub(crate) struct Drained {
     pub(crate) persistence_id: PersistenceId,
     pub(crate) signal: Arc<DrainSignal>,
-    /// The end of the actor; closed when it is gone.
+    /// The end of the actor.
     pub(crate) gone: Gone,
 }
 
@@ -40,7 +40,7 @@ impl Drain {
     /// Has no effect that could be lost.
     pub async fn finished(&self) {
         for actor in self.0.iter() {
-            is_gone(actor.gone.clone()).await;
+            actor.gone.clone().wait().await;
         }
     }
 

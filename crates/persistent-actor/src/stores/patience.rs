@@ -22,13 +22,19 @@ pub(crate) async fn in_time<T>(
 ) -> Result<T, StorageError> {
     match tokio::time::timeout(limit, answer).await {
         Ok(answer) => answer,
-        Err(_) => {
-            let message = format!("the store did not answer within {limit:?}");
-            Err(StorageError::new(StorageErrorKind::Timeout, operation)
-                .with_persistence_id(persistence_id)
-                .with_message(message))
-        }
+        Err(_) => Err(no_answer(operation, persistence_id, limit)),
     }
+}
+
+/// Returns the error of a store that did not answer in time: a time-out with an unknown outcome.
+pub(crate) fn no_answer(
+    operation: Operation,
+    persistence_id: PersistenceId,
+    limit: Duration,
+) -> StorageError {
+    StorageError::new(StorageErrorKind::Timeout, operation)
+        .with_persistence_id(persistence_id)
+        .with_message(format!("the store did not answer within {limit:?}"))
 }
 
 /// Returns the time for a request of a recovery to a journal.

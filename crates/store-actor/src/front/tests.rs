@@ -1,9 +1,10 @@
-//! The actor, its end and its return.
+//! The actor, and the way past it.
 
 use std::sync::mpsc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{Operation, PersistenceId, StorageError};
+use futures_util::FutureExt;
 use tokio::runtime::Runtime;
 
 use super::*;
@@ -109,6 +110,38 @@ impl Fixture {
         });
         reply
     }
+
+    /// Waits for an answer; the limit makes a lost one a failure instead of a test that hangs.
+    fn answer(&self, reply: Reply<Result<u32, StorageError>>) -> Result<u32, StorageError> {
+        let limited = async { tokio::time::timeout(Duration::from_secs(60), reply).await };
+        self.runtime.block_on(limited).expect("an answer")
+    }
+}
+
+/// Returns a runtime that does nothing before it is driven.
+fn idle_runtime() -> Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
+/// Keeps a thread from doing anything else until it is dropped.
+struct Busy {
+    _release: mpsc::Sender<()>,
+}
+
+impl Busy {
+    fn start(thread: &StoreThread) -> Self {
+        let (begun, has_begun) = mpsc::channel();
+        let (release, released) = mpsc::channel::<()>();
+        thread.arbiter().spawn_fn(move || {
+            begun.send(()).unwrap();
+            let _ = released.recv();
+        });
+        has_begun.recv().unwrap();
+        Self { _release: release }
+    }
 }
 
 #[test]
@@ -125,33 +158,48 @@ fn delivers_in_order_however_many_wait() {
 }
 
 #[test]
-fn an_actor_that_panicked_is_started_again_and_loses_no_reply() {
+fn a_panic_on_the_way_is_an_answer_and_none_of_the_senders() {
     let fixture = Fixture::new(&StoreThread::start("stores").unwrap());
     for round in 0..100 {
         let lost = fixture.send(round, true);
-        let at_risk: Vec<_> = (0..3).map(|_| fixture.send(round, false)).collect();
-        let error = fixture.runtime.block_on(lost).unwrap_err();
-        assert!(error.is_not_stored());
-        // These may have been in the mailbox of the actor that ended, or be the first of the next one.
-        for reply in at_risk {
-            let _ = fixture.runtime.block_on(reply);
-        }
-        fixture.runtime.block_on(fixture.outstanding.drained());
+        let next = fixture.send(round, false);
+        assert!(fixture.runtime.block_on(lost).unwrap_err().is_not_stored());
+        assert_eq!(fixture.runtime.block_on(next).unwrap(), round);
     }
-    // The mailbox is closed soon after the panic; from then on requests get through again.
-    let came_back = (0..).find(|&n| fixture.runtime.block_on(fixture.send(n, false)).is_ok());
-    assert!(came_back.is_some());
+    assert_eq!(fixture.outstanding.count(), 0);
+}
+
+#[test]
+fn an_initialised_store_is_reached_while_its_actor_is_busy() {
+    let thread = StoreThread::start("stores").unwrap();
+    let fixture = Fixture::new(&thread);
+    let busy = Busy::start(&thread);
+    assert_eq!(fixture.answer(fixture.send(1, false)).unwrap(), 1);
+    drop(busy);
+}
+
+#[test]
+fn no_request_passes_one_that_is_in_the_mailbox() {
+    let thread = StoreThread::start("stores").unwrap();
+    let fixture = Fixture::start(idle_runtime(), &thread);
+    let busy = Busy::start(&thread);
+    // They find the store not initialised; the runtime has not been driven yet.
+    let early: Vec<_> = (0..3).map(|number| fixture.send(number, false)).collect();
+    let ready = fixture.front.service().gate.ready();
+    fixture.runtime.block_on(ready).unwrap();
+    let late: Vec<_> = (3..6).map(|number| fixture.send(number, false)).collect();
+    drop(busy);
+    for (number, reply) in (0..).zip(early.into_iter().chain(late)) {
+        assert_eq!(fixture.answer(reply).unwrap(), number);
+    }
+    let routed: Vec<_> = fixture.routed.try_iter().collect();
+    assert_eq!(routed, (0..6).collect::<Vec<_>>());
 }
 
 #[test]
 fn a_runtime_that_ends_before_initialising_began_answers_all_the_same() {
     let thread = StoreThread::start("stores").unwrap();
-    // It is not driven, so that nothing spawned there is ever polled.
-    let idle = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    let fixture = Fixture::start(idle, &thread);
+    let fixture = Fixture::start(idle_runtime(), &thread);
     let held = fixture.send(1, false);
     let Fixture {
         runtime,
@@ -175,19 +223,20 @@ fn a_runtime_that_ends_before_initialising_began_answers_all_the_same() {
 }
 
 #[test]
-fn a_request_is_refused_when_its_thread_has_ended() {
+fn a_request_is_refused_if_the_thread_ends_before_initialising() {
     let thread = StoreThread::start("stores").unwrap();
-    let fixture = Fixture::new(&thread);
+    let fixture = Fixture::start(idle_runtime(), &thread);
     thread
         .arbiter()
         .spawn_fn(|| actix_rt::System::current().stop());
-    let error = loop {
-        // Until the stop has been seen, requests are still served.
-        match fixture.runtime.block_on(fixture.send(1, false)) {
-            Ok(_) => {}
-            Err(error) => break error,
+    let refused = loop {
+        // Until the stop has been seen, requests are held.
+        match fixture.send(1, false).now_or_never() {
+            Some(answer) => break answer,
+            None => std::thread::yield_now(),
         }
     };
+    let error = refused.unwrap_err();
     assert_eq!(error.kind(), StorageErrorKind::Unavailable);
     assert!(error.is_not_stored());
 }

@@ -52,12 +52,12 @@ pub(super) fn series(rows: &[Row]) -> Vec<Series> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rows::rows;
+    use super::super::rows::{Choice, rows};
     use super::*;
 
     #[test]
     fn rows_of_one_work_share_what_is_measured() {
-        let mut rows = rows(false);
+        let mut rows = rows(Choice::All);
         rows.retain(|row| (row.work, row.backend) == ("persist-1000", Backend::Postgres));
         assert_eq!(rows.len(), 3);
         let plan = series(&rows);
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn every_row_finds_its_sides_in_the_plan() {
-        let rows = rows(false);
+        let rows = rows(Choice::All);
         let plan = series(&rows);
         for row in &rows {
             let mut of_row = plan

@@ -100,7 +100,7 @@ fn plot(family: &str, outcomes: &[&Outcome]) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::outcome::tests::{outcome, row};
-    use super::super::rows::rows;
+    use super::super::rows::{Choice, rows};
     use super::*;
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn each_family_of_works_has_a_file() {
         let folder = tempfile::tempdir().unwrap();
-        let outcomes: Vec<_> = rows(false)
+        let outcomes: Vec<_> = rows(Choice::All)
             .into_iter()
             .map(|row| outcome(row, 1.0))
             .collect();
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn no_text_of_a_plot_has_to_be_escaped() {
-        for row in rows(false) {
+        for row in rows(Choice::All) {
             let texts = [row.work, row.baseline.name];
             assert!(
                 texts.iter().all(|text| !text.contains(['<', '>', '&'])),

@@ -1,7 +1,7 @@
 //! The rows of the bench: what is measured where, what it is compared with, and the ratios that it has to reach.
 //!
-//! This is their one place. The names of works and sides are those of the program in
-//! `crates/actix-persistence/benches/rates`, which measures them.
+//! This is their one place. The names of works and sides are those of the programs in
+//! `crates/actix-persistence/benches/rates` and `benches/peers`, which measure them.
 
 use std::fmt;
 
@@ -121,6 +121,23 @@ const PERSIST: &Baseline = &Baseline {
 const SHORT_QUEUE: &Baseline = &Baseline {
     name: "a queue a tenth as long",
     sides: &["short"],
+};
+
+const ALONE: &Baseline = &Baseline {
+    name: "the same without snapshots",
+    sides: &["alone"],
+};
+const TELLUS: &Baseline = &Baseline {
+    name: "tellus",
+    sides: &["tellus"],
+};
+const DATUM: &Baseline = &Baseline {
+    name: "datum-persistence",
+    sides: &["datum"],
+};
+const EVENTSOURCED: &Baseline = &Baseline {
+    name: "eventsourced",
+    sides: &["eventsourced"],
 };
 
 const COMPARISONS: &[Comparison] = &[
@@ -266,6 +283,17 @@ const COMPARISONS: &[Comparison] = &[
         quick: false,
     },
     Comparison {
+        work: "persist-p99",
+        side: "beside",
+        baseline: ALONE,
+        on: &[
+            (Sqlite, None, Some(0.5)),
+            (Postgres, None, Some(0.5)),
+            (MySql, None, Some(0.5)),
+        ],
+        quick: false,
+    },
+    Comparison {
         work: "states-1000",
         side: "actors",
         baseline: GROUP_COMMIT,
@@ -292,9 +320,49 @@ const COMPARISONS: &[Comparison] = &[
     },
 ];
 
-/// Returns the rows of a full run, or those of a quick one.
-pub(super) fn rows(quick: bool) -> Vec<Row> {
-    let chosen = COMPARISONS.iter().filter(|one| one.quick || !quick);
+/// The libraries that others would choose, by the work that is measured; the program is in `benches/peers`.
+const PEERS: &[(&str, &[Peer])] = &[
+    (
+        "ask-1",
+        &[(TELLUS, Some(1.0)), (DATUM, None), (EVENTSOURCED, None)],
+    ),
+    (
+        "ask-100",
+        &[(DATUM, Some(3.2)), (TELLUS, None), (EVENTSOURCED, None)],
+    ),
+    (
+        "ask-1000",
+        &[(DATUM, Some(3.2)), (TELLUS, None), (EVENTSOURCED, None)],
+    ),
+    (
+        "recover-one",
+        &[(TELLUS, Some(1.0)), (DATUM, None), (EVENTSOURCED, None)],
+    ),
+    (
+        "recover-many",
+        &[(TELLUS, Some(1.0)), (DATUM, None), (EVENTSOURCED, None)],
+    ),
+];
+
+/// A library and the target.
+type Peer = (&'static Baseline, Option<f64>);
+
+/// The rows to be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    All,
+    Quick,
+    Peers,
+}
+
+/// Returns the rows of a run.
+pub(super) fn rows(choice: Choice) -> Vec<Row> {
+    if choice == Choice::Peers {
+        return peers();
+    }
+    let chosen = COMPARISONS
+        .iter()
+        .filter(|one| one.quick || choice == Choice::All);
     let rows = chosen.flat_map(|one| {
         one.on.iter().map(|(backend, floor, target)| Row {
             work: one.work,
@@ -302,6 +370,20 @@ pub(super) fn rows(quick: bool) -> Vec<Row> {
             side: one.side,
             baseline: one.baseline,
             floor: *floor,
+            target: *target,
+        })
+    });
+    rows.collect()
+}
+
+fn peers() -> Vec<Row> {
+    let rows = PEERS.iter().flat_map(|(work, peers)| {
+        peers.iter().map(|(baseline, target)| Row {
+            work,
+            backend: Postgres,
+            side: "ours",
+            baseline,
+            floor: None,
             target: *target,
         })
     });
@@ -352,8 +434,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_kind_of_work_of_the_peers_has_an_aim() {
+        for (work, peers) in PEERS {
+            assert!(peers.iter().any(|(_, target)| target.is_some()), "{work}");
+        }
+    }
+
+    #[test]
     fn every_row_can_fail_or_has_an_aim() {
-        for row in rows(false) {
+        for row in rows(Choice::All) {
             assert!(row.floor.or(row.target).is_some(), "{row:?}");
             assert!(
                 row.floor.unwrap_or_default() <= row.target.unwrap_or(f64::MAX),
@@ -364,7 +453,10 @@ mod tests {
 
     #[test]
     fn no_comparison_is_there_twice() {
-        let rows = rows(false);
+        let rows: Vec<_> = [Choice::All, Choice::Peers]
+            .into_iter()
+            .flat_map(rows)
+            .collect();
         let names: BTreeSet<_> = rows
             .iter()
             .map(|row| (row.work, row.backend, row.side, row.baseline.name))
@@ -374,9 +466,9 @@ mod tests {
 
     #[test]
     fn a_quick_run_has_some_rows_of_every_backend() {
-        let backends: BTreeSet<_> = rows(true).iter().map(|row| row.backend).collect();
+        let backends: BTreeSet<_> = rows(Choice::Quick).iter().map(|row| row.backend).collect();
         assert_eq!(backends.len(), 4);
-        assert!(rows(true).len() < rows(false).len());
+        assert!(rows(Choice::Quick).len() < rows(Choice::All).len());
         assert!(quick_text().contains("states-1000   against minimal group commit"));
     }
 

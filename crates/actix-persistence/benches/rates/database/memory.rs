@@ -24,7 +24,7 @@ impl Database for Memory {
         String::new()
     }
 
-    async fn open(&self, _: &str, builder: Builder) -> Persistence {
+    async fn open(&self, _: &[&str], builder: Builder) -> Persistence {
         builder.memory().open().await.unwrap()
     }
 

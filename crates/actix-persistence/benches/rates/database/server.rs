@@ -46,8 +46,8 @@ impl<C: ServerConnection> Database for Server<C> {
         self.url.clone()
     }
 
-    async fn open(&self, kind: &str, builder: Builder) -> Persistence {
-        open(kind, C::KIND, &self.url, builder).await
+    async fn open(&self, kinds: &[&str], builder: Builder) -> Persistence {
+        open(kinds, C::KIND, &self.url, builder).await
     }
 
     async fn settle(&self) {

@@ -50,8 +50,8 @@ impl Database for Sqlite {
         file.to_str().unwrap().to_owned()
     }
 
-    async fn open(&self, kind: &str, builder: Builder) -> Persistence {
-        open(kind, "sqlite", &self.url(), builder).await
+    async fn open(&self, kinds: &[&str], builder: Builder) -> Persistence {
+        open(kinds, "sqlite", &self.url(), builder).await
     }
 
     async fn close(self) {}

@@ -1,0 +1,64 @@
+//! The places of a fixture, each with the fixture that opens stores there.
+
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{Journal, SnapshotStore, StateExtensions, StateStore};
+use async_trait::async_trait;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use crate::subject::Place;
+use crate::{BoxError, Fixture};
+
+/// Makes places for stores of kind `S`.
+pub(crate) type Create<S> = Arc<dyn Fn() -> BoxFuture<'static, Arc<dyn Place<S>>> + Send + Sync>;
+
+/// A place and the fixture that opens stores there.
+pub(crate) struct Site<F: Fixture> {
+    place: F::Place,
+    fixture: Arc<F>,
+}
+
+/// Returns what makes the places of a fixture, as far as they have stores of one kind.
+pub(crate) fn places<S: ?Sized, F: Fixture>(fixture: &Arc<F>) -> Create<S>
+where
+    Site<F>: Place<S>,
+{
+    let fixture = Arc::clone(fixture);
+    Arc::new(move || {
+        let fixture = Arc::clone(&fixture);
+        let site = async move {
+            let place = fixture.create().await;
+            Arc::new(Site { place, fixture }) as Arc<dyn Place<S>>
+        };
+        site.boxed()
+    })
+}
+
+#[async_trait]
+impl<F: Fixture> Place<dyn Journal> for Site<F> {
+    async fn open(&self) -> Result<Arc<dyn Journal>, BoxError> {
+        self.fixture.journal(&self.place).await
+    }
+}
+
+#[async_trait]
+impl<F: Fixture> Place<dyn SnapshotStore> for Site<F> {
+    async fn open(&self) -> Result<Arc<dyn SnapshotStore>, BoxError> {
+        self.fixture.snapshot_store(&self.place).await
+    }
+}
+
+#[async_trait]
+impl<F: Fixture> Place<dyn StateStore> for Site<F> {
+    async fn open(&self) -> Result<Arc<dyn StateStore>, BoxError> {
+        self.fixture.state_store(&self.place).await
+    }
+
+    async fn open_with(
+        &self,
+        extensions: StateExtensions,
+    ) -> Result<Arc<dyn StateStore>, BoxError> {
+        self.fixture.state_store_with(&self.place, extensions).await
+    }
+}
