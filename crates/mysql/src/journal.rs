@@ -34,9 +34,13 @@ impl JournalDialect for Mysql {
         connection: &mut MySqlConnection,
         queries: &JournalQueries,
         group: Group,
-        _: Opening,
+        opening: Opening,
     ) -> Result<Vec<PersistenceId>, SqlError> {
-        append::append(connection, queries, group).await
+        append::append(connection, queries, group, opening).await
+    }
+
+    fn begins_append(group: &Group) -> bool {
+        append::in_one_text::stores(group)
     }
 
     async fn append_within(

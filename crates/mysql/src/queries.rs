@@ -7,6 +7,7 @@ mod journal_queries;
 mod rows;
 mod snapshot_queries;
 mod state_queries;
+mod text_statements;
 
 use actix_persistence_sql::{
     ChangeEventTexts, JournalStatements, Partitions, SnapshotStatements, SqlNames, StateStatements,
@@ -19,6 +20,7 @@ use crate::Mysql;
 
 pub use journal_queries::JournalQueries;
 pub(crate) use rows::{LARGEST, RowsStatement, chunk_sizes};
+pub(crate) use text_statements::TextStatements;
 
 impl StatementDialect for Mysql {
     const CHANGE_EVENTS: ChangeEventTexts = ChangeEventTexts {

@@ -48,11 +48,13 @@ BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL enable_sort = on; SET LOCAL plan
 /// Lets the planner do with statements of the application whatever the server, the database or the role say: what
 /// [`SET_SESSION`] forbids is right for the few statements of the store only.
 pub(crate) const BEFORE_APPLICATION: &str = "\
-; SET LOCAL enable_seqscan TO DEFAULT; SET LOCAL enable_sort TO DEFAULT; SET LOCAL jit TO DEFAULT";
+; SET LOCAL enable_seqscan TO DEFAULT; SET LOCAL enable_sort TO DEFAULT; SET LOCAL jit TO DEFAULT; \
+SET LOCAL plan_cache_mode TO DEFAULT";
 /// Forbids the same again after the statements of the application: a plan of the store that is made after them is kept,
 /// too.
 pub(crate) const AFTER_APPLICATION: &str = "\
-; SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL jit = off";
+; SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL jit = off; \
+SET LOCAL plan_cache_mode = force_generic_plan";
 pub(crate) const COMMIT: &str = "COMMIT";
 pub(crate) const ROLLBACK: &str = "ROLLBACK";
 
@@ -80,10 +82,12 @@ SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity AS a
 WHERE a.pid = $1::integer AND a.backend_start = $2::text::timestamptz";
 
 /// Sets what must not depend on the server, the database or the role. Values: milliseconds of statement, lock and idle
-/// transaction; what a commit waits for, or NULL; the schema. Returns what a commit waits for now.
+/// transaction; what a commit waits for, or NULL; the schema; how plans are made, or NULL. Returns what a commit waits for now.
 ///
 /// A plan is made once and kept, perhaps while the tables are empty: it must not read whole tables when they are large, nor sort
 /// them where an index has most of the order.
+/// A session that writes keeps its plans whatever the values are: for arrays of few rows the planner would make one at each
+/// execution, which takes longer than the statement.
 /// A planner without a choice has costs so high that it would compile each plan. Row security would
 /// leave rows out without a word; switched off, it is an error. The search path is for statements of the application, which
 /// may leave out the schema of the store; what the server itself has is found first all the same.
@@ -98,7 +102,8 @@ SELECT set_config('synchronous_commit', COALESCE($4::text, current_setting('sync
        set_config('client_min_messages', 'warning', false),
        set_config('enable_seqscan', 'off', false),
        set_config('enable_sort', 'off', false),
-       set_config('jit', 'off', false)";
+       set_config('jit', 'off', false),
+       set_config('plan_cache_mode', COALESCE($6::text, current_setting('plan_cache_mode')), false)";
 
 /// Notes the highest number of the rows that a statement has `removed`, if it is above what is noted, in place of `{keep_highest}`.
 ///

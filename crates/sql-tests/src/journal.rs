@@ -3,6 +3,7 @@
 
 pub mod cancellation;
 pub mod deletes;
+pub mod groups;
 pub mod migrations;
 pub mod opening;
 pub mod pages;
@@ -19,6 +20,17 @@ macro_rules! test_cancellation {
         $crate::test_functions! { $tables; journal::cancellation;
             every_operation_may_be_dropped_at_every_poll;
             no_confirmed_event_is_lost_and_nothing_hangs_when_calls_are_dropped
+        }
+    };
+}
+
+/// Makes a test of each function in [`groups`].
+#[macro_export]
+macro_rules! test_groups {
+    ($tables:expr) => {
+        $crate::test_functions! { $tables; journal::groups;
+            a_loser_among_many_winners_is_left_out_with_its_tags;
+            events_of_an_id_on_both_sides_of_a_statement_are_stored
         }
     };
 }

@@ -7,6 +7,7 @@
 //! with sqlx 0.9, one full disk makes SQLite refuse every further transaction on a connection, and a `BEGIN` that was
 //! cancelled makes PostgreSQL roll back what was reported to later callers as stored.
 
+mod at_once;
 mod attempts;
 mod seats;
 mod set_up;
@@ -31,6 +32,8 @@ use attempts::{Attempts, Failed};
 use seats::{Lease, Seats, Wait};
 use set_up::set_up;
 
+pub use at_once::AtOnce;
+pub(crate) use at_once::work_at_once;
 pub(crate) use visit::Visit;
 
 /// An operation on a connection.
@@ -420,6 +423,41 @@ impl<C: Connector> Connections<C> {
             let work = with_opening::<C::Dialect, _, _>(work, Opening::Done);
             return self.repeated(operation, call, input, work).await;
         }
+        self.begun_by_work(operation, call, input, work).await
+    }
+
+    /// Runs work in a transaction that it begins itself.
+    pub(crate) async fn write_beginning<I, T>(
+        &self,
+        operation: Operation,
+        input: I,
+        work: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I, Opening) -> Work<'c, T>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Result<T, StorageError>
+    where
+        I: Clone + Send + 'static,
+        T: Send + 'static,
+    {
+        let call = self.call(&self.writers);
+        self.begun_by_work(operation, call, input, work).await
+    }
+
+    async fn begun_by_work<I, T>(
+        &self,
+        operation: Operation,
+        call: Call<C>,
+        input: I,
+        work: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I, Opening) -> Work<'c, T>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Result<T, StorageError>
+    where
+        I: Clone + Send + 'static,
+        T: Send + 'static,
+    {
         detached(operation, async move {
             let mut attempts = Attempts::new::<C>(input);
             loop {
@@ -572,7 +610,8 @@ impl<C: Connector> Call<C> {
         let (mut lease, _turn) = self.writer().await.map_err(Failed::not_stored)?;
         let before = async {
             match work(lease.connection(), input.clone(), Opening::Due).await {
-                Err(error) if C::Dialect::is_disturbed(&error) => {}
+                // Elsewhere another beginning would commit what came before it.
+                Err(error) if C::Dialect::WORK_BEGINS && C::Dialect::is_disturbed(&error) => {}
                 result => return result,
             }
             lease.begin(self.begin).await?;

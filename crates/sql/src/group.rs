@@ -55,12 +55,15 @@ pub struct EventRow {
 impl Group {
     /// Returns whether it has few events and few bytes, so that a copy of it costs less than the wait that is saved if its
     /// work begins the transaction.
-    pub(crate) fn is_small(&self) -> bool {
+    pub fn is_small(&self) -> bool {
         const FEW_EVENTS: usize = 32;
         const FEW_BYTES: usize = 64 * 1024;
-        let events = self.events.iter().map(|row| &row.event);
-        let bytes: usize = events.map(EventRecord::size).sum();
-        self.events.len() <= FEW_EVENTS && bytes <= FEW_BYTES
+        self.events.len() <= FEW_EVENTS && self.bytes() <= FEW_BYTES
+    }
+
+    /// Returns the number of bytes of its events.
+    pub fn bytes(&self) -> usize {
+        self.events.iter().map(|row| row.event.size()).sum()
     }
 
     /// Returns whether one of the ids is taken over.

@@ -15,7 +15,7 @@ use actix_persistence_storage_api::{
 };
 use async_trait::async_trait;
 
-use crate::connection::{Connections, Opening, with_opening, work_on};
+use crate::connection::{Connections, Opening, with_opening, work_at_once, work_on};
 use crate::group::plan;
 use crate::refusal;
 use crate::row::{get_epoch_or_changes, get_integer, get_number, get_writer};
@@ -110,16 +110,26 @@ impl<D: Dialect> SqlJournal<D> {
             return Ok(Vec::new());
         }
         let queries = Arc::clone(&self.queries);
-        let is_small = group.is_small();
         let operation = Operation::WriteMessages;
         let append = work_on::<D, _, _, _>(move |connection, group, opening| {
             let queries = Arc::clone(&queries);
             Box::pin(async move { D::append(connection, &queries, group, opening).await })
         });
-        if is_small {
+        if D::stores_at_once(&group) {
+            let queries = Arc::clone(&self.queries);
+            let at_once = work_at_once::<D, _, _>(move |connection, group| {
+                let queries = Arc::clone(&queries);
+                Box::pin(async move { D::append_at_once(connection, &queries, group).await })
+            });
             return self
                 .connections
-                .begin_and_write(operation, group, append)
+                .write_at_once(operation, group, at_once, append)
+                .await;
+        }
+        if D::begins_append(&group) {
+            return self
+                .connections
+                .write_beginning(operation, group, append)
                 .await;
         }
         let append = with_opening::<D, _, _>(append, Opening::Done);

@@ -11,6 +11,7 @@ mod connection;
 mod connector;
 mod dialect;
 mod group;
+mod literal_text;
 mod names;
 mod options;
 mod page;
@@ -30,7 +31,7 @@ mod turns;
 mod values;
 
 pub use checksum::check_event;
-pub use connection::{Connections, Opening, Work};
+pub use connection::{AtOnce, Connections, Opening, Work};
 pub use connector::{Connector, Role};
 pub use dialect::{
     BesideWritersTexts, ChangeEventTexts, ConnectionOf, Dialect, Driver, ErrorDialect, IndexTexts,
@@ -39,6 +40,7 @@ pub use dialect::{
 };
 pub use group::{EventRow, Group, Head};
 pub use journal::SqlJournal;
+pub use literal_text::LiteralText;
 pub use names::SqlNames;
 pub use options::{InvalidOption, Settings, StoreOptions, read_bytes, read_count, within};
 pub use page::{MOST_BYTES, MOST_TEXT_BYTES, PageStatements, read_page_of_rows, too_large};

@@ -119,7 +119,8 @@ pub(crate) fn of_application(text: String) -> SqlStr {
     safe(text)
 }
 
-fn safe(text: String) -> SqlStr {
+/// Returns a text in which everything is written in the plugin, or is digits of values.
+pub(crate) fn safe(text: String) -> SqlStr {
     AssertSqlSafe(Arc::<str>::from(text)).into_sql_str()
 }
 

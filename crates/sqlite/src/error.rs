@@ -88,6 +88,14 @@ pub(crate) fn is_locked(error: &SqlError) -> bool {
     error.reported().and_then(primary_code) == Some(code::BUSY)
 }
 
+/// Returns whether a statement found something else than what it was made for: see
+/// [`AtOnceStatements`](crate::queries::AtOnceStatements).
+pub(crate) fn is_unexpected(error: &SqlError) -> bool {
+    error.reported().is_some_and(|error| {
+        primary_code(error) == Some(code::ERROR) && error.message() == "integer overflow"
+    })
+}
+
 /// Returns the kind of an error of the place that a file is written to: that it is full, or cannot be opened.
 pub(crate) fn kind_of_place(error: &SqlError) -> Option<StorageErrorKind> {
     let code = error.reported().and_then(primary_code)?;

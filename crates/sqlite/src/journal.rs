@@ -6,7 +6,9 @@ mod newest;
 mod replay;
 mod take_over;
 
-use actix_persistence_sql::{ConnectionOf, Group, JournalDialect, Opening, SqlError, SqlNames};
+use actix_persistence_sql::{
+    AtOnce, ConnectionOf, Group, JournalDialect, Opening, SqlError, SqlNames,
+};
 use actix_persistence_storage_api::{
     PageLimit, PersistenceId, ReplayPage, ReplayRange, TakeOverRequest, TakenOver,
 };
@@ -42,6 +44,22 @@ impl JournalDialect for Sqlite {
         opening: Opening,
     ) -> Result<Vec<PersistenceId>, SqlError> {
         append::append(connection, queries, group, opening).await
+    }
+
+    fn begins_append(group: &Group) -> bool {
+        group.is_small()
+    }
+
+    fn stores_at_once(group: &Group) -> bool {
+        append::at_once::stores(group)
+    }
+
+    async fn append_at_once(
+        connection: &mut ConnectionOf<Self>,
+        queries: &JournalQueries,
+        group: Group,
+    ) -> Result<AtOnce, SqlError> {
+        append::at_once::append(connection, queries, group).await
     }
 
     async fn read_page(

@@ -1,5 +1,6 @@
 //! Every SQL text of the crate; the tables are made by the files in `migrations`.
 
+mod at_once;
 mod journal_queries;
 mod rows;
 mod snapshot_queries;
@@ -12,6 +13,7 @@ use actix_persistence_sql::{
 
 use crate::Sqlite;
 
+pub(crate) use at_once::{AtOnceStatements, TextPart};
 pub(crate) use journal_queries::{EVENTS_IN_A_ROW, JournalQueries, LARGE_PAYLOAD_BYTES};
 pub(crate) use rows::{RowsStatement, chunk_sizes};
 

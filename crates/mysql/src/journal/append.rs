@@ -1,25 +1,39 @@
 //! Storing a group of events.
 
+pub(crate) mod in_one_text;
 mod insert;
 mod numbering;
 
 use std::collections::{HashMap, HashSet};
 
-use actix_persistence_sql::{ConnectionOf, Group, Head, SqlError, Values, get_integer, get_key};
+use actix_persistence_sql::{
+    ConnectionOf, Group, Head, Opening, SqlError, Values, get_integer, get_key,
+};
 use actix_persistence_storage_api::{PersistenceId, WriterId};
 use sqlx::{Executor, MySqlConnection};
 
 use crate::Mysql;
 use crate::queries::{BEGIN, JournalQueries, ROLLBACK, chunk_sizes};
 
-/// Stores the events of the ids that pass the fence, in the transaction of the caller, and returns those that do not.
+/// Stores the events of the ids that pass the fence, and returns those that do not. Begins the transaction by one text for
+/// all if it is due.
 pub(crate) async fn append(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
     mut group: Group,
+    opening: Opening,
 ) -> Result<Vec<PersistenceId>, SqlError> {
     let mut losers = Vec::new();
-    if !raise(connection, queries, &group.heads).await? {
+    let are_as_expected = match opening {
+        Opening::Done => raise(connection, queries, &group.heads).await?,
+        Opening::Due => {
+            if in_one_text::begin_and_append(connection, queries, &group).await? {
+                return Ok(losers);
+            }
+            false
+        }
+    };
+    if !are_as_expected {
         // Some were raised, some were not, and some may have been inserted that must not be there.
         begin_again(connection).await?;
         losers = take_losers(connection, queries, &mut group).await?;

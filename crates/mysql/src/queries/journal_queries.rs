@@ -3,7 +3,7 @@
 use actix_persistence_sql::{JournalStatements, Partitions, SqlNames};
 use sqlx::SqlStr;
 
-use super::{BEFORE_NEXT, RowsStatement, partitions_of, powers_of_partitions};
+use super::{BEFORE_NEXT, RowsStatement, TextStatements, partitions_of, powers_of_partitions};
 
 /// The statements of one journal that only this crate has, with its table names in them.
 #[derive(Debug)]
@@ -41,6 +41,8 @@ pub struct JournalQueries {
     pub(crate) insert_events_with_metadata: RowsStatement,
     /// Stores tags. Values: tag, partition, ordering, slice.
     pub(crate) insert_tags: RowsStatement,
+    /// Store groups by one text.
+    pub(crate) text: TextStatements,
     /// A page of events. Values: see the text.
     pub(crate) page: SqlStr,
     /// A page that is within its limit of bytes as a whole. Values: see the text.
@@ -68,7 +70,7 @@ ORDER BY persistence_id";
 /// be made a table first. Its row carries the number that is expected as `deleted_to`. An id never seen would be
 /// inserted; that counts 1, as does one that is not changed, because the driver asks for the number of rows found:
 /// <https://dev.mysql.com/doc/refman/8.4/en/insert-on-duplicate.html>.
-const RAISE_HIGHEST: &str = "\
+pub(super) const RAISE_HIGHEST: &str = "\
 INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
 VALUES {rows}
 ON DUPLICATE KEY UPDATE
@@ -103,30 +105,30 @@ const LOCK: &str = "\
 SELECT persistence_id, epoch, highest FROM {metadata_table} WHERE persistence_id IN ({rows})
 ORDER BY persistence_id FOR UPDATE";
 
-const NUMBER_ONE: &str = "\
+pub(super) const NUMBER_ONE: &str = "\
 UPDATE {ordering_table} SET newest = LAST_INSERT_ID({before_next} + ?) WHERE partition_nr = ?";
 
 /// Numbers the events of many partitions. Without the forced index the server would lock all rows of the table, and
 /// wait for those that it does not change.
-const NUMBER_MANY: &str = "\
+pub(super) const NUMBER_MANY: &str = "\
 UPDATE {ordering_table} FORCE INDEX (PRIMARY) SET newest = {before_next} + CASE partition_nr{cases} END
 WHERE partition_nr IN ({several}) ORDER BY partition_nr";
 
 const NEWEST: &str = "\
 SELECT partition_nr, newest FROM {ordering_table} WHERE partition_nr IN ({several}) ORDER BY partition_nr";
 
-const INSERT_EVENTS: &str = "\
+pub(super) const INSERT_EVENTS: &str = "\
 INSERT INTO {event_table} (persistence_id, sequence_nr, ordering, slice, partition_nr, timestamp, writer_uuid,
     serializer_id, event_manifest, adapter_manifest, tag_count, bytes, checksum, payload)
 VALUES {rows}";
 
-const INSERT_EVENTS_WITH_METADATA: &str = "\
+pub(super) const INSERT_EVENTS_WITH_METADATA: &str = "\
 INSERT INTO {event_table} (persistence_id, sequence_nr, ordering, slice, partition_nr, timestamp, writer_uuid,
     serializer_id, event_manifest, adapter_manifest, tag_count, bytes, checksum, payload, metadata_serializer_id,
     metadata_manifest, metadata_payload)
 VALUES {rows}";
 
-const INSERT_TAGS: &str = "\
+pub(super) const INSERT_TAGS: &str = "\
 INSERT INTO {tag_table} (tag, partition_nr, ordering, slice) VALUES {rows}";
 
 /// The statements that read a page; in files of their own, so that a test can check what they read.
@@ -245,6 +247,7 @@ impl JournalQueries {
             insert_events: columns(INSERT_EVENTS, 14),
             insert_events_with_metadata: columns(INSERT_EVENTS_WITH_METADATA, 17),
             insert_tags: columns(INSERT_TAGS, 4),
+            text: TextStatements::new(names),
             page: names.fill(PAGE),
             whole_page: names.fill(WHOLE_PAGE),
             tags: names.fill(TAGS),

@@ -14,6 +14,7 @@ mod deletes;
 mod driver;
 mod encryption;
 mod extensions;
+mod groups;
 mod late_numbers;
 mod late_numbers_at_random;
 mod late_writes;

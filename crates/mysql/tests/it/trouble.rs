@@ -20,7 +20,7 @@ async fn waiting(place: &Place) -> i64 {
     loop {
         let session: Option<i64> = sqlx::query_scalar(
             "SELECT CAST(id AS SIGNED) FROM information_schema.processlist \
-             WHERE db = DATABASE() AND command = 'Execute' AND id <> CONNECTION_ID() AND time >= 1 ORDER BY id",
+             WHERE db = DATABASE() AND command IN ('Execute', 'Query') AND id <> CONNECTION_ID() AND time >= 1 ORDER BY id",
         )
         .fetch_optional(&mut connection)
         .await

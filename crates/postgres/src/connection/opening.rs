@@ -71,6 +71,7 @@ async fn set(
         .bind(milliseconds(server.client_timeout()))
         .bind(options.synchronous_commit.setting())
         .bind(&options.schema)
+        .bind((role == Role::Writer).then_some("force_generic_plan"))
         .persistent(false)
         .fetch_one(connection)
         .await?;

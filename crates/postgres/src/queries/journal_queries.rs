@@ -64,6 +64,10 @@ WITH announced AS MATERIALIZED (
     RETURNING m.persistence_id
 )";
 
+/// True if no id of the group lost, which is asked once for the statement: then no row has to be looked for among those that
+/// passed.
+const ALL_PASSED: &str = "(SELECT count(*) FROM fenced) = cardinality($1::text[])";
+
 /// The fence where ids are taken over: a row that does not exist yet is made, and the second one to make it loses.
 /// Other tools may have put events there that the row does not know.
 const FENCE_THAT_TAKES_OVER: &str = "\
@@ -110,7 +114,7 @@ const STORED: &str = "\
                 $12::text[], $13::integer[], $14::bytea[], $15::bigint[], $16::text[], $17::bytea[], $18::bigint[])
         AS n (id, sequence_nr, slice, timestamp, writer, serializer_id, manifest, adapter_manifest, tag_count, payload,
               metadata_serializer_id, metadata_manifest, metadata_payload, checksum)
-    WHERE (n.id IN (SELECT persistence_id FROM fenced)) IS TRUE
+    WHERE {all_passed} OR (n.id IN (SELECT persistence_id FROM fenced)) IS TRUE
 )";
 
 const TAGGED: &str = "\
@@ -118,12 +122,12 @@ const TAGGED: &str = "\
     INSERT INTO {tag_table} (persistence_id, sequence_nr, slice, tag, ordering)
     SELECT n.id, n.sequence_nr, n.slice, n.tag, (SELECT ordering FROM numbered)
     FROM unnest($19::text[], $20::bigint[], $21::smallint[], $22::text[]) AS n (id, sequence_nr, slice, tag)
-    WHERE (n.id IN (SELECT persistence_id FROM fenced)) IS TRUE
+    WHERE {all_passed} OR (n.id IN (SELECT persistence_id FROM fenced)) IS TRUE
 )";
 
 const LOSERS: &str = "
 SELECT h.place FROM unnest($1::text[]) WITH ORDINALITY AS h (id, place)
-WHERE h.id NOT IN (SELECT persistence_id FROM fenced)";
+WHERE NOT {all_passed} AND h.id NOT IN (SELECT persistence_id FROM fenced)";
 
 /// The server counts bytes before it fetches them: large payloads are stored beside the row, which knows their size.
 /// One event beyond the limits comes along, which shows that there is more.
@@ -256,7 +260,10 @@ fn whole_page() -> String {
 
 pub(crate) fn queries(names: &SqlNames) -> PostgresQueries {
     let order = order(names);
-    let fill = |parts: &[&str]| order.fill(names, &parts.concat());
+    let fill = |parts: &[&str]| {
+        let text = parts.concat().replace("{all_passed}", ALL_PASSED);
+        order.fill(names, &text)
+    };
     PostgresQueries {
         raise_epochs: names.fill(RAISE_EPOCHS),
         append: fill(&[FENCE, STORED, LOSERS]),

@@ -238,7 +238,7 @@ async fn data_beside_an_answer_is_no_trouble_of_the_store() {
 
 const PLANNER: &str = "\
     SELECT name || ' = ' || setting AS setting FROM pg_settings
-    WHERE name IN ('enable_seqscan', 'enable_sort', 'jit') ORDER BY name";
+    WHERE name IN ('enable_seqscan', 'enable_sort', 'jit', 'plan_cache_mode') ORDER BY name";
 
 /// Tells how its statements are planned.
 struct Planned(Arc<Mutex<Vec<String>>>);
@@ -260,8 +260,18 @@ impl ChangeHandler for Planned {
 /// The store forbids plans that are wrong for its own statements, and for hardly any other.
 #[tokio::test]
 async fn statements_of_the_application_are_planned_as_the_server_has_it() {
-    const OF_STORE: [&str; 3] = ["enable_seqscan = off", "enable_sort = off", "jit = off"];
-    const OF_SERVER: [&str; 3] = ["enable_seqscan = on", "enable_sort = off", "jit = on"];
+    const OF_STORE: [&str; 4] = [
+        "enable_seqscan = off",
+        "enable_sort = off",
+        "jit = off",
+        "plan_cache_mode = force_generic_plan",
+    ];
+    const OF_SERVER: [&str; 4] = [
+        "enable_seqscan = on",
+        "enable_sort = off",
+        "jit = on",
+        "plan_cache_mode = auto",
+    ];
     let place = Place::new().await;
     let name = place.database.name();
     place

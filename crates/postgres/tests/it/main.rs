@@ -15,6 +15,7 @@ mod driver;
 mod encryption;
 mod event_reader;
 mod extensions;
+mod groups;
 mod late_writes;
 mod migrations;
 mod opening;

@@ -7,7 +7,7 @@ use actix_persistence_storage_api::{
 };
 
 use super::{ConnectionOf, Driver};
-use crate::{Group, Opening, SqlError, SqlNames};
+use crate::{AtOnce, Group, Opening, SqlError, SqlNames};
 
 /// The work of a journal that each database does in statements of its own.
 pub trait JournalDialect: Driver {
@@ -19,7 +19,8 @@ pub trait JournalDialect: Driver {
     /// Otherwise they run between [`BEGIN`](crate::TransactionDialect::BEGIN) and [`COMMIT`](crate::TransactionDialect::COMMIT).
     const ONE_STATEMENT: bool;
 
-    /// True if they begin that transaction, because each statement by itself costs a wait for another thread.
+    /// True if all work begins that transaction itself where it can, because each statement by itself costs a wait for
+    /// another thread.
     const WORK_BEGINS: bool = false;
 
     /// The statements of the journal that only this database has.
@@ -43,8 +44,28 @@ pub trait JournalDialect: Driver {
         opening: Opening,
     ) -> impl Future<Output = Result<Vec<PersistenceId>, SqlError>> + Send;
 
-    /// The same in a transaction in which other things were done before, which it neither ends nor undoes: if an id lost, the
-    /// caller must not commit.
+    /// Returns whether [`append`](Self::append) begins the transaction for a group, with what comes first.
+    fn begins_append(_group: &Group) -> bool {
+        false
+    }
+
+    /// Returns whether [`append_at_once`](Self::append_at_once) is worth a try.
+    fn stores_at_once(_group: &Group) -> bool {
+        false
+    }
+
+    /// Stores a group as [`append`](Self::append) does, in a transaction that it begins and commits by itself: fewer waits for
+    /// the database. Leaves a group of which an id loses to `append`, which says which one.
+    fn append_at_once(
+        _connection: &mut ConnectionOf<Self>,
+        _queries: &Self::JournalQueries,
+        _group: Group,
+    ) -> impl Future<Output = Result<AtOnce, SqlError>> + Send {
+        async { Ok(AtOnce::NotBegun) }
+    }
+
+    /// Stores a group as [`append`](Self::append) does, in a transaction in which other things were done before, which it
+    /// neither ends nor undoes: if an id lost, the caller must not commit.
     fn append_within(
         connection: &mut ConnectionOf<Self>,
         queries: &Self::JournalQueries,

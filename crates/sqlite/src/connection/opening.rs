@@ -17,6 +17,8 @@ const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
 /// The number of rows on their way from the connection's thread: few, because a row of a replay holds many events, and
 /// what is on its way when a page ends was read in vain.
 const ROWS_AHEAD: usize = 2;
+/// The same for a connection that writes: each statement of a text has a result, for which none after it must wait.
+const RESULTS_AHEAD: usize = 8;
 
 /// The number of statements that a connection keeps, which is what the driver has by default.
 const STATEMENTS: usize = 100;
@@ -51,7 +53,10 @@ pub(super) async fn open(
         .pragma("wal_autocheckpoint", "0")
         // Where SQLite begins the log anew by itself, it keeps no more of the old one.
         .pragma("journal_size_limit", settings.max_log_bytes.to_string())
-        .row_buffer_size(ROWS_AHEAD)
+        .row_buffer_size(match role {
+            Role::Reader => ROWS_AHEAD,
+            Role::SetUp { .. } | Role::Writer => RESULTS_AHEAD,
+        })
         .disable_statement_logging();
     Ok(options.connect().await?)
 }

@@ -1,5 +1,6 @@
 //! Storing a group of atomic writes.
 
+pub(crate) mod at_once;
 mod insert;
 
 use std::collections::HashSet;
@@ -19,9 +20,6 @@ pub(crate) async fn append(
     group: Group,
     opening: Opening,
 ) -> Result<Vec<PersistenceId>, SqlError> {
-    if opening == Opening::Due && insert::fits_one_text(&group) {
-        return insert::begin_and_insert(connection, queries, group).await;
-    }
     let Group { heads, mut events } = group;
     let losers = losers(connection, queries, &heads, opening).await?;
     if !losers.is_empty() {

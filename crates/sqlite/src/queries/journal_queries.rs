@@ -3,7 +3,7 @@
 use actix_persistence_sql::{JournalStatements, SqlNames};
 use sqlx::SqlStr;
 
-use super::{BEGIN, RowsStatement};
+use super::{AtOnceStatements, BEGIN, RowsStatement};
 
 /// The statements of one journal that only SQLite has, with its table names in them.
 #[derive(Debug)]
@@ -15,9 +15,8 @@ pub struct JournalQueries {
     pub(crate) check_fence: RowsStatement,
     /// Begins the transaction, and does the same as `check_fence`.
     pub(crate) begin_and_check_fence: RowsStatement,
-    /// Begins the transaction, and stores events of one id without metadata if no other writer has come between. Values: as
-    /// `check_fence` for the id, as `insert_events` for each event.
-    pub(crate) begin_and_insert_events: RowsStatement,
+    /// Store groups by texts that begin and commit their transaction.
+    pub(crate) at_once: AtOnceStatements,
     /// Stores the new writers and epochs of ids that are taken over. Values: id, highest number before, epoch
     /// afterwards, writer.
     pub(crate) take_over: RowsStatement,
@@ -85,20 +84,6 @@ WHERE COALESCE(m.epoch, 0) IS NOT v.column2
           COALESCE((SELECT MAX(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = v.column1), 0))
       IS NOT v.column3";
 
-/// Checks one id and stores its events, without a wait in between.
-const FENCED_INSERT: &str = "\
-INSERT INTO {event_table} (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id, event_manifest,
-    adapter_manifest, checksum, payload)
-SELECT v.*
-FROM (VALUES (?, ?, ?)) AS f
-LEFT JOIN {metadata_table} AS m ON m.persistence_id = f.column1
-CROSS JOIN (VALUES {rows}) AS v
-WHERE COALESCE(m.epoch, 0) IS f.column2
-  AND MAX(COALESCE(m.highest, 0),
-          COALESCE((SELECT MAX(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = f.column1), 0))
-      IS f.column3
-ORDER BY v.column2";
-
 const TAKE_OVER: &str = "\
 INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, swept_to, epoch, writer_uuid)
 SELECT v.column1, v.column2, 0, 0, v.column3, v.column4
@@ -109,17 +94,22 @@ ON CONFLICT (persistence_id) DO UPDATE SET
     epoch = excluded.epoch,
     writer_uuid = excluded.writer_uuid";
 
-const INSERT_EVENTS: &str = "\
+/// The number of values of a row of `INSERT_EVENTS`, of `INSERT_EVENTS_WITH_METADATA` and of `INSERT_TAGS`.
+pub(super) const EVENT_VALUES: usize = 10;
+pub(super) const WITH_METADATA: usize = EVENT_VALUES + 3;
+pub(super) const TAG_VALUES: usize = 3;
+
+pub(super) const INSERT_EVENTS: &str = "\
 INSERT INTO {event_table} (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id, event_manifest,
     adapter_manifest, checksum, payload)
 VALUES {rows}";
 
-const INSERT_EVENTS_WITH_METADATA: &str = "\
+pub(super) const INSERT_EVENTS_WITH_METADATA: &str = "\
 INSERT INTO {event_table} (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id, event_manifest,
     adapter_manifest, checksum, payload, metadata_serializer_id, metadata_manifest, metadata_payload)
 VALUES {rows}";
 
-const INSERT_TAGS: &str = "\
+pub(super) const INSERT_TAGS: &str = "\
 INSERT INTO {tag_table} (tag, ordering)
 SELECT v.column3, e.ordering
 FROM (VALUES {rows}) AS v
@@ -272,19 +262,16 @@ SELECT payload, metadata_payload FROM {event_table} WHERE persistence_id = ?1 AN
 
 impl JournalQueries {
     pub(crate) fn new(names: &SqlNames) -> Self {
-        let rows = |text: &str, columns: usize| {
-            let row = format!("({})", vec!["?"; columns].join(", "));
-            RowsStatement::new(text, &row, names)
-        };
+        let rows = |text: &str, columns: usize| RowsStatement::new(text, columns, names);
         Self {
             raise_epochs: rows(RAISE_EPOCHS, 2),
             check_fence: rows(CHECK_FENCE, 3),
             begin_and_check_fence: rows(&format!("{BEGIN}; {CHECK_FENCE}"), 3),
-            begin_and_insert_events: rows(&format!("{BEGIN}; {FENCED_INSERT}"), 10),
+            at_once: AtOnceStatements::new(names),
             take_over: rows(TAKE_OVER, 4),
-            insert_events: rows(INSERT_EVENTS, 10),
-            insert_events_with_metadata: rows(INSERT_EVENTS_WITH_METADATA, 13),
-            insert_tags: rows(INSERT_TAGS, 3),
+            insert_events: rows(INSERT_EVENTS, EVENT_VALUES),
+            insert_events_with_metadata: rows(INSERT_EVENTS_WITH_METADATA, WITH_METADATA),
+            insert_tags: rows(INSERT_TAGS, TAG_VALUES),
             replay: names.fill(&replay()),
             newest: names.fill(NEWEST),
             go_on: names.fill(GO_ON),

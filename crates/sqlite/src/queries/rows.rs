@@ -1,5 +1,7 @@
 //! Statements with several rows of values.
 
+use std::sync::OnceLock;
+
 use actix_persistence_sql::SqlNames;
 use sqlx::SqlStr;
 
@@ -18,21 +20,45 @@ const _: () = assert!(LARGEST * MOST_COLUMNS < MOST_BINDS);
 /// With powers of two a group needs more statements, with a text for every number of rows more of them are prepared
 /// and kept; this was the fastest of the three for groups of varying size.
 #[derive(Debug)]
-pub(crate) struct RowsStatement(Vec<SqlStr>);
+pub(crate) struct RowsStatement {
+    text: String,
+    lists: Vec<List>,
+    names: SqlNames,
+    made: Vec<OnceLock<SqlStr>>,
+}
+
+/// The placeholder of a list of rows, and one of its rows.
+type List = (&'static str, String);
 
 impl RowsStatement {
-    /// Repeats `row` for `{rows}` in the text.
-    pub(super) fn new(text: &str, row: &str, names: &SqlNames) -> Self {
-        let texts = sizes().map(|size| {
-            let rows = vec![row; size].join(", ");
-            names.fill(&text.replace("{rows}", &rows))
-        });
-        Self(texts.collect())
+    /// Repeats a row of `columns` values for `{rows}` in the text.
+    pub(super) fn new(text: &str, columns: usize, names: &SqlNames) -> Self {
+        Self::of_lists(text, &[("{rows}", columns)], names)
+    }
+
+    /// Repeats a row of so many values for each placeholder in the text, and puts the number of rows in the place of
+    /// `{number}`.
+    pub(super) fn of_lists(text: &str, lists: &[(&'static str, usize)], names: &SqlNames) -> Self {
+        let row = |columns: usize| format!("({})", vec!["?"; columns].join(", "));
+        let lists = lists.iter().map(|&(list, columns)| (list, row(columns)));
+        Self {
+            text: text.to_owned(),
+            lists: lists.collect(),
+            names: names.clone(),
+            made: sizes().map(|_| OnceLock::new()).collect(),
+        }
     }
 
     /// Returns the statement for one of [`chunk_sizes`].
     pub(crate) fn of(&self, rows: usize) -> SqlStr {
-        self.0[index_of(rows)].clone()
+        let made = self.made[index_of(rows)].get_or_init(|| {
+            let text = self.text.replace("{number}", &rows.to_string());
+            let repeat = |text: String, (list, row): &List| {
+                text.replace(list, &vec![row.as_str(); rows].join(", "))
+            };
+            self.names.fill(&self.lists.iter().fold(text, repeat))
+        });
+        made.clone()
     }
 }
 
@@ -69,7 +95,7 @@ mod tests {
 
     #[test]
     fn chunks_add_up_and_have_a_statement_of_their_size() {
-        let statement = RowsStatement::new("VALUES {rows}", "(?)", &SqlNames::new('"', None));
+        let statement = RowsStatement::new("VALUES {rows}", 1, &SqlNames::new('"', None));
         for total in (0..=300).chain([999, 1_000, 1_001, 12_345]) {
             let chunks: Vec<_> = chunk_sizes(total).collect();
             assert_eq!(chunks.iter().sum::<usize>(), total);

@@ -35,6 +35,7 @@
 //! | no check of the table without auto-initialize | `opening::without_auto_initialize_nothing_is_made` |
 #![allow(clippy::unwrap_used)]
 
+mod at_once;
 mod backup;
 mod cancellation;
 mod damage;

@@ -11,7 +11,7 @@ use crate::Mysql;
 use crate::queries::{JournalQueries, LARGEST, MAX_ALLOWED_PACKET, RowsStatement, chunk_sizes};
 
 /// The size above which a statement has one row only; every server takes a statement of this size.
-const MANY_BYTES: usize = 512 * 1024;
+pub(super) const MANY_BYTES: usize = 512 * 1024;
 /// The largest size of a row without its payloads: four keys and manifests of 255 bytes, and numbers.
 const BYTES_BESIDE: usize = 2 * 1024;
 

@@ -13,6 +13,48 @@ pub(super) struct Place {
     pub(super) ordering: i64,
 }
 
+/// The numbers that events need.
+pub(super) struct Wanted {
+    /// The partition of each event.
+    partitions: Vec<usize>,
+    /// The number of events of each partition.
+    wanted: Vec<i64>,
+}
+
+impl Wanted {
+    pub(super) fn by(queries: &JournalQueries, events: &[EventRow]) -> Result<Self, SqlError> {
+        let mut wanted = vec![0_i64; usize::from(queries.partitions.number()?)];
+        let mut partitions = Vec::with_capacity(events.len());
+        for row in events {
+            let partition = usize::from(queries.partitions.of_slice(row.slice)?.nr());
+            wanted[partition] += 1;
+            partitions.push(partition);
+        }
+        Ok(Self { partitions, wanted })
+    }
+
+    /// Returns the partition of all events, and how many there are, if they are all of one.
+    pub(super) fn only(&self) -> Option<(i64, i64)> {
+        let (partition, number) = self.used().next()?;
+        (number == self.partitions.len() as i64).then_some((partition, number))
+    }
+
+    /// Returns the partitions of the events, and how many each of them has.
+    pub(super) fn used(&self) -> impl Iterator<Item = (i64, i64)> {
+        let all = (0_i64..).zip(self.wanted.iter().copied());
+        all.filter(|(_, wanted)| *wanted > 0)
+    }
+
+    /// Returns, for each event, its partition and how many numbers there are between its own and the newest.
+    pub(super) fn places(&self) -> impl Iterator<Item = (i64, i64)> {
+        let mut left = self.wanted.clone();
+        self.partitions.iter().map(move |&partition| {
+            left[partition] -= 1;
+            (partition as i64, left[partition])
+        })
+    }
+}
+
 /// Numbers events, in the transaction of the caller: those of a partition follow on each other, above whatever was committed
 /// before.
 ///
@@ -22,13 +64,7 @@ pub(super) async fn number(
     queries: &JournalQueries,
     events: &[EventRow],
 ) -> Result<Vec<Place>, SqlError> {
-    let mut wanted = vec![0_i64; usize::from(queries.partitions.number()?)];
-    let mut partitions = Vec::with_capacity(events.len());
-    for row in events {
-        let partition = usize::from(queries.partitions.of_slice(row.slice)?.nr());
-        wanted[partition] += 1;
-        partitions.push(partition);
-    }
+    let Wanted { partitions, wanted } = Wanted::by(queries, events)?;
     let used: Vec<usize> = (0..wanted.len()).filter(|&it| wanted[it] > 0).collect();
     let newest = match used.as_slice() {
         &[partition] => number_one(connection, queries, partition, &wanted).await?,
@@ -110,7 +146,7 @@ async fn number_several(
     Ok(newest)
 }
 
-fn missing() -> SqlError {
+pub(super) fn missing() -> SqlError {
     SqlError::corrupt(
         "the table that numbers events lacks a row; restore it with the highest 'ordering' of its partition",
     )

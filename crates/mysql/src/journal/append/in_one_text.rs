@@ -1,0 +1,313 @@
+//! Storing a group by one text, with the values in it: one trip to the server where statements that are prepared take
+//! one each, and more where the number of rows is no power of two.
+//!
+//! The text begins the transaction and does not commit it: what was not as expected is found before that.
+
+use std::sync::Arc;
+
+use actix_persistence_sql::{EventRow, Group, LiteralText, SqlError};
+use actix_persistence_storage_api::Payload;
+use futures_util::TryStreamExt;
+use sqlx::{Executor, MySqlConnection};
+
+use super::insert::MANY_BYTES;
+use super::numbering::{Wanted, missing};
+use crate::queries::JournalQueries;
+
+/// The most bytes of a row beside its texts and payloads.
+const BYTES_BESIDE: usize = 512;
+
+/// Returns whether [`begin_and_append`] is meant for a group: events of ids that their writers hold, and few bytes.
+pub(crate) fn stores(group: &Group) -> bool {
+    !group.takes_over() && !group.events.is_empty() && text_bytes(group) <= MANY_BYTES
+}
+
+/// Begins a transaction and stores all events in it; returns false if an id is not as expected, and the transaction must
+/// be rolled back.
+pub(super) async fn begin_and_append(
+    connection: &mut MySqlConnection,
+    queries: &JournalQueries,
+    group: &Group,
+) -> Result<bool, SqlError> {
+    let Text { text, counts } = Text::of(queries, group)?;
+    let mut results = connection.fetch_many(sqlx::raw_sql(text.into_sql()));
+    let mut counts = counts.into_iter();
+    let mut result = Ok(true);
+    // To the end, even after a count that is wrong: the answers would be taken for those of the next statement.
+    loop {
+        match results.try_next().await {
+            Ok(None) => break,
+            Ok(Some(done)) => {
+                let found = done.left().map(|done| done.rows_affected());
+                let expected = counts.next().flatten();
+                if result.as_ref().is_ok_and(|all| *all)
+                    && let Some(expected) = expected
+                    && found != Some(expected.rows)
+                {
+                    result = expected.otherwise(found.unwrap_or(0));
+                }
+            }
+            Err(error) => {
+                let error = SqlError::from(error);
+                // Rows of an id that lost may be there already.
+                let is_lost = matches!(result, Ok(false)) && error.reported().is_some();
+                return if is_lost { Ok(false) } else { Err(error) };
+            }
+        }
+    }
+    if result.as_ref().is_ok_and(|all| *all) && counts.next().is_some() {
+        return Err(SqlError::corrupt(
+            "the server did not answer all statements",
+        ));
+    }
+    result
+}
+
+/// The number of rows that a statement must count.
+#[derive(Clone, Copy)]
+struct Count {
+    rows: u64,
+    of: Counted,
+}
+
+#[derive(Clone, Copy)]
+enum Counted {
+    /// Ids, twice each.
+    Raised,
+    Numbered,
+    Inserted,
+}
+
+impl Count {
+    /// Returns what another number means.
+    fn otherwise(self, found: u64) -> Result<bool, SqlError> {
+        match self.of {
+            Counted::Raised => Ok(false),
+            Counted::Numbered => Err(missing()),
+            Counted::Inserted => Err(SqlError::corrupt(format!(
+                "the database inserted {found} of {} rows",
+                self.rows
+            ))),
+        }
+    }
+}
+
+/// A text, and what each of its statements must count.
+struct Text {
+    text: LiteralText,
+    counts: Vec<Option<Count>>,
+}
+
+impl Text {
+    fn of(queries: &JournalQueries, group: &Group) -> Result<Self, SqlError> {
+        let statements = &queries.text;
+        let [begin_and_raise, _] = &statements.begin_and_raise;
+        let text = LiteralText::new(begin_and_raise, text_bytes(group));
+        let mut text = Self {
+            text,
+            counts: vec![None],
+        };
+        text.add_heads(queries, group);
+        let wanted = Wanted::by(queries, &group.events)?;
+        text.add_numbers(queries, &wanted);
+        text.add_events(queries, group, &wanted);
+        text.add_tags(queries, group, &wanted);
+        Ok(text)
+    }
+
+    fn counts(&mut self, rows: usize, of: Counted) {
+        self.counts.push(Some(Count {
+            rows: rows as u64,
+            of,
+        }));
+    }
+
+    fn add_heads(&mut self, queries: &JournalQueries, group: &Group) {
+        let [_, after] = &queries.text.begin_and_raise;
+        let text = &mut self.text;
+        for (place, head) in group.heads.iter().enumerate() {
+            text.text(if place == 0 { "(" } else { ", (" });
+            text.bytes(head.id.as_str().as_bytes());
+            for number in [head.last, head.before, 0, head.epoch] {
+                text.text(", ");
+                text.integer(number);
+            }
+            text.text(", '')");
+        }
+        text.sql(after);
+        self.counts(2 * group.heads.len(), Counted::Raised);
+    }
+
+    /// Numbers the events, so that the newest number of each partition is at hand: as the id of an insert if there is one
+    /// partition, in variables if there are several.
+    fn add_numbers(&mut self, queries: &JournalQueries, wanted: &Wanted) {
+        self.text.text("; ");
+        match wanted.only() {
+            Some((partition, number)) => {
+                let [before, between, after] = &queries.text.number_one;
+                let text = &mut self.text;
+                text.sql(before);
+                text.integer(number);
+                text.sql(between);
+                text.integer(partition);
+                text.sql(after);
+                self.counts(1, Counted::Numbered);
+            }
+            None => self.add_numbers_of_many(queries, wanted),
+        }
+    }
+
+    fn add_numbers_of_many(&mut self, queries: &JournalQueries, wanted: &Wanted) {
+        let [before, between, after] = &queries.text.number_many;
+        let text = &mut self.text;
+        text.sql(before);
+        for (partition, number) in wanted.used() {
+            text.text(" WHEN ");
+            text.integer(partition);
+            text.text(" THEN ");
+            text.integer(number);
+        }
+        text.sql(between);
+        for (place, (partition, _)) in wanted.used().enumerate() {
+            text.text(if place == 0 { "" } else { ", " });
+            text.integer(partition);
+        }
+        text.sql(after);
+        let [before, after] = &queries.text.newest;
+        for (place, (partition, _)) in wanted.used().enumerate() {
+            text.text(if place == 0 { "; SET " } else { ", " });
+            add_variable(text, partition);
+            text.text(" = ");
+            text.sql(before);
+            text.integer(partition);
+            text.sql(after);
+        }
+        self.counts(wanted.used().count(), Counted::Numbered);
+        self.counts.push(None);
+    }
+
+    fn add_events(&mut self, queries: &JournalQueries, group: &Group, wanted: &Wanted) {
+        let with_metadata = group.events.iter().any(|row| row.event.metadata.is_some());
+        let text = &mut self.text;
+        text.text("; ");
+        text.sql(if with_metadata {
+            &queries.text.insert_events_with_metadata
+        } else {
+            &queries.text.insert_events
+        });
+        for (place, (row, (partition, before))) in
+            group.events.iter().zip(wanted.places()).enumerate()
+        {
+            let event = &row.event;
+            text.text(if place == 0 { "(" } else { ", (" });
+            text.bytes(row.id.as_str().as_bytes());
+            text.text(", ");
+            text.integer(row.sequence_nr());
+            text.text(", ");
+            add_ordering(text, wanted, partition, before);
+            let bytes = event.payload.len() + event.metadata.as_ref().map_or(0, Payload::len);
+            add_integers(
+                text,
+                &[i64::from(row.slice), partition, event.timestamp.as_micros()],
+            );
+            text.text(", ");
+            text.bytes(event.writer.as_bytes());
+            add_integers(text, &[i64::from(event.payload.serializer_id)]);
+            add_text(text, &event.payload.manifest);
+            add_text(text, &event.adapter_manifest);
+            let number = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+            add_integers(
+                text,
+                &[number(event.tags.len()), number(bytes), row.checksum],
+            );
+            text.text(", ");
+            text.bytes(&event.payload.bytes);
+            if with_metadata {
+                add_metadata(text, event.metadata.as_ref());
+            }
+            text.text(")");
+        }
+        self.counts(group.events.len(), Counted::Inserted);
+    }
+
+    fn add_tags(&mut self, queries: &JournalQueries, group: &Group, wanted: &Wanted) {
+        let text = &mut self.text;
+        let mut number = 0;
+        for (row, (partition, before)) in group.events.iter().zip(wanted.places()) {
+            for tag in &row.event.tags {
+                if number == 0 {
+                    text.text("; ");
+                    text.sql(&queries.text.insert_tags);
+                }
+                text.text(if number == 0 { "(" } else { ", (" });
+                number += 1;
+                text.bytes(tag.as_bytes());
+                add_integers(text, &[partition]);
+                text.text(", ");
+                add_ordering(text, wanted, partition, before);
+                add_integers(text, &[i64::from(row.slice)]);
+                text.text(")");
+            }
+        }
+        if number > 0 {
+            self.counts(number, Counted::Inserted);
+        }
+    }
+}
+
+fn add_variable(text: &mut LiteralText, partition: i64) {
+    text.text("@actix_newest_");
+    text.integer(partition);
+}
+
+/// Adds the number of an event, which is so many before the newest of its partition.
+fn add_ordering(text: &mut LiteralText, wanted: &Wanted, partition: i64, before: i64) {
+    match wanted.only() {
+        Some(_) => text.text("LAST_INSERT_ID()"),
+        None => add_variable(text, partition),
+    }
+    text.text(" - ");
+    text.integer(before);
+}
+
+fn add_integers(text: &mut LiteralText, values: &[i64]) {
+    for value in values {
+        text.text(", ");
+        text.integer(*value);
+    }
+}
+
+fn add_text(text: &mut LiteralText, value: &Arc<str>) {
+    text.text(", _utf8mb4 ");
+    text.bytes(value.as_bytes());
+}
+
+fn add_metadata(text: &mut LiteralText, metadata: Option<&Payload>) {
+    let Some(metadata) = metadata else {
+        return text.text(", NULL, NULL, NULL");
+    };
+    add_integers(text, &[i64::from(metadata.serializer_id)]);
+    add_text(text, &metadata.manifest);
+    text.text(", ");
+    text.bytes(&metadata.bytes);
+}
+
+/// Returns the size of the text of a group, at most.
+fn text_bytes(group: &Group) -> usize {
+    let of_rows = group.events.iter().map(text_bytes_of);
+    of_rows.sum::<usize>() + BYTES_BESIDE
+}
+
+/// Returns the same of an event: two digits for each byte of what it holds, its id once more for its head, and numbers.
+fn text_bytes_of(row: &EventRow) -> usize {
+    let event = &row.event;
+    let tags = event
+        .tags
+        .iter()
+        .map(|tag| 2 * tag.len() + BYTES_BESIDE / 2);
+    let metadata = event.metadata.as_ref();
+    let metadata = metadata.map_or(0, |metadata| metadata.len() + metadata.manifest.len());
+    let texts = event.payload.manifest.len() + event.adapter_manifest.len();
+    let bytes = 2 * row.id.as_str().len() + texts + event.payload.len() + metadata;
+    2 * bytes + BYTES_BESIDE + tags.sum::<usize>()
+}
