@@ -29,7 +29,7 @@ pub(super) async fn begin_and_append(
     queries: &JournalQueries,
     group: &Group,
 ) -> Result<bool, SqlError> {
-    let Text { text, counts } = Text::of(queries, group)?;
+    let Text { text, counts, .. } = Text::of(queries, group)?;
     let mut results = connection.fetch_many(sqlx::raw_sql(text.into_sql()));
     let mut counts = counts.into_iter();
     let mut result = Ok(true);
@@ -49,9 +49,10 @@ pub(super) async fn begin_and_append(
             }
             Err(error) => {
                 let error = SqlError::from(error);
-                // Rows of an id that lost may be there already.
-                let is_lost = matches!(result, Ok(false)) && error.reported().is_some();
-                return if is_lost { Ok(false) } else { Err(error) };
+                // A statement that fails because of one before it says less: rows of an id that lost may be there
+                // already, and without a counter there is no number.
+                let is_known = !matches!(result, Ok(true)) && error.reported().is_some();
+                return if is_known { result } else { Err(error) };
             }
         }
     }
@@ -96,6 +97,9 @@ impl Count {
 struct Text {
     text: LiteralText,
     counts: Vec<Option<Count>>,
+    /// The partition of all events, and their number, if the newest number is at hand as the id of an insert: there is one
+    /// partition and one insert. A column that an application has added may number its rows, and takes that id.
+    only: Option<(i64, i64)>,
 }
 
 impl Text {
@@ -103,12 +107,14 @@ impl Text {
         let statements = &queries.text;
         let [begin_and_raise, _] = &statements.begin_and_raise;
         let text = LiteralText::new(begin_and_raise, text_bytes(group));
+        let wanted = Wanted::by(queries, &group.events)?;
+        let has_tags = group.events.iter().any(|row| !row.event.tags.is_empty());
         let mut text = Self {
             text,
             counts: vec![None],
+            only: wanted.only().filter(|_| !has_tags),
         };
         text.add_heads(queries, group);
-        let wanted = Wanted::by(queries, &group.events)?;
         text.add_numbers(queries, &wanted);
         text.add_events(queries, group, &wanted);
         text.add_tags(queries, group, &wanted);
@@ -138,11 +144,11 @@ impl Text {
         self.counts(2 * group.heads.len(), Counted::Raised);
     }
 
-    /// Numbers the events, so that the newest number of each partition is at hand: as the id of an insert if there is one
-    /// partition, in variables if there are several.
+    /// Numbers the events, so that the newest number of each partition is at hand: as the id of an insert, or in
+    /// variables.
     fn add_numbers(&mut self, queries: &JournalQueries, wanted: &Wanted) {
         self.text.text("; ");
-        match wanted.only() {
+        match self.only {
             Some((partition, number)) => {
                 let [before, between, after] = &queries.text.number_one;
                 let text = &mut self.text;
@@ -188,7 +194,7 @@ impl Text {
 
     fn add_events(&mut self, queries: &JournalQueries, group: &Group, wanted: &Wanted) {
         let with_metadata = group.events.iter().any(|row| row.event.metadata.is_some());
-        let text = &mut self.text;
+        let (text, only) = (&mut self.text, self.only);
         text.text("; ");
         text.sql(if with_metadata {
             &queries.text.insert_events_with_metadata
@@ -204,7 +210,7 @@ impl Text {
             text.text(", ");
             text.integer(row.sequence_nr());
             text.text(", ");
-            add_ordering(text, wanted, partition, before);
+            add_ordering(text, only, partition, before);
             let bytes = event.payload.len() + event.metadata.as_ref().map_or(0, Payload::len);
             add_integers(
                 text,
@@ -231,7 +237,7 @@ impl Text {
     }
 
     fn add_tags(&mut self, queries: &JournalQueries, group: &Group, wanted: &Wanted) {
-        let text = &mut self.text;
+        let (text, only) = (&mut self.text, self.only);
         let mut number = 0;
         for (row, (partition, before)) in group.events.iter().zip(wanted.places()) {
             for tag in &row.event.tags {
@@ -244,7 +250,7 @@ impl Text {
                 text.bytes(tag.as_bytes());
                 add_integers(text, &[partition]);
                 text.text(", ");
-                add_ordering(text, wanted, partition, before);
+                add_ordering(text, only, partition, before);
                 add_integers(text, &[i64::from(row.slice)]);
                 text.text(")");
             }
@@ -261,8 +267,8 @@ fn add_variable(text: &mut LiteralText, partition: i64) {
 }
 
 /// Adds the number of an event, which is so many before the newest of its partition.
-fn add_ordering(text: &mut LiteralText, wanted: &Wanted, partition: i64, before: i64) {
-    match wanted.only() {
+fn add_ordering(text: &mut LiteralText, only: Option<(i64, i64)>, partition: i64, before: i64) {
+    match only {
         Some(_) => text.text("LAST_INSERT_ID()"),
         None => add_variable(text, partition),
     }
