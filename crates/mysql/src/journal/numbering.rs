@@ -1,31 +1,31 @@
 //! The order of commits.
 
-use actix_persistence_sql::{EventRow, SqlError, Values, get_integer};
+use actix_persistence_sql::{SqlError, Values, get_integer};
 use sqlx::MySqlConnection;
 
 use crate::Mysql;
-use crate::queries::JournalQueries;
+use crate::queries::CounterQueries;
 
-/// The place of an event in the order of commits.
+/// The place of an event or of the change of a state in the order of commits.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
-    pub(super) partition: i64,
-    pub(super) ordering: i64,
+pub(crate) struct Place {
+    pub(crate) partition: i64,
+    pub(crate) ordering: i64,
 }
 
-/// Numbers events, in the transaction of the caller: those of a partition follow on each other, above whatever was committed
+/// Numbers rows of these slices, in the transaction of the caller: those of a partition follow on each other, above whatever was committed
 /// before.
 ///
-/// Until the commit no other transaction can number events of these partitions, so this comes as late as it can.
-pub(super) async fn number(
+/// Until the commit no other transaction can number rows of these partitions, so this comes as late as it can.
+pub(crate) async fn number(
     connection: &mut MySqlConnection,
-    queries: &JournalQueries,
-    events: &[EventRow],
+    queries: &CounterQueries,
+    slices: impl ExactSizeIterator<Item = u16>,
 ) -> Result<Vec<Place>, SqlError> {
     let mut wanted = vec![0_i64; usize::from(queries.partitions.number()?)];
-    let mut partitions = Vec::with_capacity(events.len());
-    for row in events {
-        let partition = usize::from(queries.partitions.of_slice(row.slice)?.nr());
+    let mut partitions = Vec::with_capacity(slices.len());
+    for slice in slices {
+        let partition = usize::from(queries.partitions.of_slice(slice)?.nr());
         wanted[partition] += 1;
         partitions.push(partition);
     }
@@ -52,14 +52,14 @@ pub(super) async fn number(
 /// Does the work that most transactions of a few ids need, in one trip to the server.
 async fn number_one(
     connection: &mut MySqlConnection,
-    queries: &JournalQueries,
+    queries: &CounterQueries,
     partition: usize,
     wanted: &[i64],
 ) -> Result<Vec<i64>, SqlError> {
     let mut values = Values::<Mysql>::with_capacity(2);
     values.integer(wanted[partition]);
     values.integer(partition as i64);
-    let done = sqlx::query_with(queries.number_one.clone(), values.into_arguments())
+    let done = sqlx::query_with(queries.raise_one.clone(), values.into_arguments())
         .execute(connection)
         .await?;
     if done.rows_affected() != 1 {
@@ -72,7 +72,7 @@ async fn number_one(
 
 async fn number_several(
     connection: &mut MySqlConnection,
-    queries: &JournalQueries,
+    queries: &CounterQueries,
     used: &[usize],
     wanted: &[i64],
 ) -> Result<Vec<i64>, SqlError> {
@@ -90,7 +90,7 @@ async fn number_several(
         values.integer(partition as i64);
         partitions.integer(partition as i64);
     }
-    let done = sqlx::query_with(queries.number_many[power].clone(), values.into_arguments())
+    let done = sqlx::query_with(queries.raise_many[power].clone(), values.into_arguments())
         .execute(&mut *connection)
         .await?;
     if done.rows_affected() != used.len() as u64 {
@@ -112,6 +112,6 @@ async fn number_several(
 
 fn missing() -> SqlError {
     SqlError::corrupt(
-        "the table that numbers events lacks a row; restore it with the highest 'ordering' of its partition",
+        "the table of counters lacks a row; restore it with the highest 'ordering' of its partition",
     )
 }
