@@ -1,4 +1,4 @@
-//! Changes of different ids that share a call: all that arrive while one is under way are the next one.
+//! Changes of different ids that share a call: what arrives while one is under way is the next one.
 
 mod performer;
 
@@ -45,8 +45,8 @@ struct Shared<C> {
     queue: Mutex<Queue<C>>,
 }
 
-
 struct Queue<C> {
+    /// The changes that wait, in the order in which they came.
     waiting: VecDeque<Member<C>>,
     /// The moment at which a task looks for changes whose time is over; none if none waits for that.
     next_look: Option<Instant>,
@@ -161,7 +161,8 @@ impl<C> Shared<C> {
             queue.lanes[lane] = None;
             let mut bytes = 0_usize;
             while queue.is_worth_a_call(self.limits, group.len())
-                && let Some(member) = queue.waiting.pop_front() {
+                && let Some(member) = queue.waiting.pop_front()
+            {
                 if member.is_dead(now) {
                     dead.push(member);
                     continue;

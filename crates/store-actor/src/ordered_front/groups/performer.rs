@@ -8,7 +8,7 @@ use std::time::Duration;
 use actix_persistence_storage_api::{Operation, StorageError, StorageErrorKind};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::{GroupResult, Shared, Member, StoreCalls, Turn, refuse_all};
+use super::{GroupResult, Member, Shared, StoreCalls, Turn, refuse_all};
 use crate::call::{CallEnd, LateCall};
 use crate::circuit_breaker::Entry;
 use crate::refusal::Refusal;
@@ -27,7 +27,7 @@ pub(super) struct Performer<C> {
 }
 
 /// The time after which a call takes long: a store is held up then, or slow, and changes that wait get a call beside it.
-const SHORT: Duration = Duration::from_millis(10);
+const SHORT: Duration = Duration::from_millis(50);
 
 /// The most calls made for a group in which a change waited in vain for a row that others hold: each blocks its lane for
 /// as long as the store waits.
