@@ -57,7 +57,7 @@ fn a_change_does_not_wait_for_a_call_that_takes_long() {
     on_paused_clock(async {
         let mut fixture = Fixture::in_two_lanes().await;
         let (replies, larger) = beside_a_larger_call(&mut fixture).await;
-        tokio::time::sleep(Duration::from_millis(60)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
         fixture.calls.expect_group(&[("f", 1)]).await.makes_all();
         let later = fixture.upsert("later", 1);
         let group = [("later", 1)];

@@ -27,7 +27,7 @@ pub(super) struct Performer<C> {
 }
 
 /// The time after which a call takes long: a store is held up then, or slow, and changes that wait get a call beside it.
-const SHORT: Duration = Duration::from_millis(50);
+const SHORT: Duration = Duration::from_millis(10);
 
 /// The most calls made for a group in which a change waited in vain for a row that others hold: each blocks its lane for
 /// as long as the store waits.
