@@ -25,7 +25,7 @@ pub struct StateQueries {
 
 impl StateQueries {
     pub(crate) fn new(names: &SqlNames) -> Self {
-        let row = format!("({})", vec!["?"; 12].join(", "));
+        let row = format!("({})", ["?"; 12].join(", "));
         let replace = [INSERT_TOGETHER, REPLACE_TOGETHER].concat();
         Self {
             lock: RowsStatement::new(LOCK, "?", names),

@@ -26,7 +26,7 @@ impl StateQueries {
     pub(crate) fn new(names: &SqlNames) -> Self {
         let values = |number| format!("({})", vec!["?"; number].join(", "));
         let replace = REPLACE_TOGETHER.replace("{newest}", NEWEST);
-        let inserted = format!("({}, {NEWEST} + ?)", vec!["?"; 10].join(", "));
+        let inserted = format!("({}, {NEWEST} + ?)", ["?"; 10].join(", "));
         Self {
             check: RowsStatement::new(CHECK, &values(2), names),
             begin_and_check: RowsStatement::new(&beginning(CHECK), &values(2), names),
