@@ -17,6 +17,7 @@ impl Dialect for Mysql {
     type Options = MysqlOptions;
     type Connector = MysqlConnector;
     const MOST_CHANGES: usize = actix_persistence_sql::MOST_CHANGES;
+    const MOST_CHANGES_TOGETHER: usize = actix_persistence_sql::MOST_CHANGES_TOGETHER;
 
     fn lanes(options: &MysqlOptions) -> usize {
         options.server.writers

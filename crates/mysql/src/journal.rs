@@ -1,6 +1,7 @@
 //! The part of the journal that is special to MySQL: taking over, storing, reading a page.
 
 mod append;
+pub(crate) mod numbering;
 mod replay;
 mod take_over;
 

@@ -3,6 +3,7 @@
 //! Each runs on MySQL 8 and on MariaDB 10.11, by the manuals of both: nothing is returned by what writes, `VALUES()` is
 //! what an upsert would have inserted, and ids and tags are bytes.
 
+mod counter_queries;
 mod journal_queries;
 mod rows;
 mod snapshot_queries;
@@ -18,8 +19,10 @@ use sqlx::SqlStr;
 
 use crate::Mysql;
 
+pub(crate) use counter_queries::CounterQueries;
 pub use journal_queries::JournalQueries;
-pub(crate) use rows::{LARGEST, RowsStatement, chunk_sizes};
+pub(crate) use rows::{LARGEST, MANY_BYTES, RowsStatement, chunk_sizes, sendable_sizes};
+pub(crate) use state_queries::StateQueries;
 pub(crate) use text_statements::TextStatements;
 
 impl StatementDialect for Mysql {

@@ -17,6 +17,7 @@ impl Dialect for Postgres {
     type Options = PostgresOptions;
     type Connector = PostgresConnector;
     const MOST_CHANGES: usize = actix_persistence_sql::MOST_CHANGES;
+    const MOST_CHANGES_TOGETHER: usize = actix_persistence_sql::MOST_CHANGES_TOGETHER;
 
     fn lanes(options: &PostgresOptions) -> usize {
         options.server.writers

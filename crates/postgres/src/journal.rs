@@ -1,6 +1,7 @@
 //! The part of the journal that is special to PostgreSQL: taking over, storing, reading a page.
 
 mod append;
+pub(crate) mod columns;
 mod replay;
 mod take_over;
 

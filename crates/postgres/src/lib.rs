@@ -12,6 +12,7 @@ mod session;
 mod error;
 mod queries;
 mod schema;
+mod states;
 
 use actix_persistence_sql::{SqlJournal, SqlPlugin, SqlSnapshotStore, SqlStateStore};
 

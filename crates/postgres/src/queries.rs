@@ -17,6 +17,7 @@ use crate::Postgres;
 pub use journal_queries::PostgresQueries;
 pub(crate) use journal_queries::queries;
 pub(crate) use order::BEGIN_STORING;
+pub(crate) use state_queries::store_states;
 
 impl StatementDialect for Postgres {
     const CHANGE_EVENTS: ChangeEventTexts = ChangeEventTexts {

@@ -8,6 +8,7 @@ mod ended_connections;
 pub mod extensions;
 mod full_pool;
 mod groups;
+mod groups_together;
 mod live_query;
 mod new_states;
 mod pages;
@@ -39,6 +40,10 @@ pub use groups::{
     a_held_row_fails_its_own_change_and_no_other_of_the_group,
     a_row_that_a_trigger_skips_fails_no_other, changes_of_a_group_leave_their_events,
     no_event_of_a_group_goes_back,
+};
+pub use groups_together::{
+    a_group_beyond_the_limits_of_a_statement_is_stored,
+    changes_of_all_kinds_share_a_group_with_losers, groups_that_meet_in_opposite_orders_all_end,
 };
 pub use live_query::a_live_query_gives_every_last_state_of_a_thousand;
 pub use new_states::{
@@ -112,6 +117,9 @@ macro_rules! test_states {
             without_assert_single_writer_any_revision_replaces_any
             a_rule_of_an_added_column_is_no_conflict
             a_change_that_breaks_a_rule_fails_its_group_as_a_whole
+            changes_of_all_kinds_share_a_group_with_losers
+            a_group_beyond_the_limits_of_a_statement_is_stored
+            groups_that_meet_in_opposite_orders_all_end
             changes_of_a_group_leave_their_events
             no_event_of_a_group_goes_back
             changes_leave_their_events

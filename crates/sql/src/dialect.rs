@@ -5,6 +5,7 @@ mod journal;
 mod schema;
 mod session;
 mod statements;
+mod states;
 mod transactions;
 
 use std::fmt;
@@ -17,6 +18,7 @@ pub use journal::JournalDialect;
 pub use schema::{BesideWritersTexts, IndexTexts, RoleTexts, SchemaDialect, VersionTexts};
 pub use session::SessionDialect;
 pub use statements::{ChangeEventTexts, StatementDialect};
+pub use states::{StateDialect, StateRows};
 pub use transactions::TransactionDialect;
 
 use crate::{Connector, InvalidOption, Settings, SqlNames, SqlxDatabase};
@@ -36,6 +38,7 @@ pub trait Dialect:
     + SchemaDialect
     + StatementDialect
     + JournalDialect
+    + StateDialect
     + SessionDialect
     + ErrorDialect
 {
@@ -54,10 +57,12 @@ pub trait Dialect:
     /// Returns the failure that confirmed data survives, as far as the settings show.
     fn durability(options: &Self::Options) -> Option<Durability>;
 
-    /// The most changes of states in one transaction, whatever the settings say.
-    ///
-    /// Each is a statement, and so a wait for the answer of a server; the journal needs connections in the meantime.
+    /// The most changes of states in one transaction, whatever the settings say, in a store where each may be a statement of
+    /// its own, and so a wait for the answer of a server; the journal needs connections in the meantime.
     const MOST_CHANGES: usize = usize::MAX;
+
+    /// The same in a store where all changes of a transaction [share statements](StateDialect::store_states).
+    const MOST_CHANGES_TOGETHER: usize = usize::MAX;
 
     /// Returns the reason why the bytes of an event, a snapshot or a state cannot be stored, and the setting to change;
     /// `None` if they can.

@@ -35,8 +35,8 @@ pub use connection::{AtOnce, Connections, Opening, Work};
 pub use connector::{Connector, Role};
 pub use dialect::{
     BesideWritersTexts, ChangeEventTexts, ConnectionOf, Dialect, Driver, ErrorDialect, IndexTexts,
-    JournalDialect, ResultOf, RoleTexts, RowOf, SchemaDialect, SessionDialect, StatementDialect,
-    TransactionDialect, VersionTexts,
+    JournalDialect, ResultOf, RoleTexts, RowOf, SchemaDialect, SessionDialect, StateDialect,
+    StateRows, StatementDialect, TransactionDialect, VersionTexts,
 };
 pub use group::{EventRow, Group, Head};
 pub use journal::SqlJournal;
@@ -55,14 +55,14 @@ pub use row::{
 };
 pub use schema::{BesideWriters, Migration, StoreSchema};
 pub use server::{
-    MOST_CHANGES, Password, Secret, ServerEndpoint, ServerKind, ServerOptions, Tls, TlsFiles,
-    TlsMode, percent_decoded,
+    MOST_CHANGES, MOST_CHANGES_TOGETHER, Password, Secret, ServerEndpoint, ServerKind,
+    ServerOptions, Tls, TlsFiles, TlsMode, percent_decoded,
 };
 pub use session::{refuses_type, transact};
 pub use snapshot_store::SqlSnapshotStore;
 pub use sql_error::{ErrorClass, SqlError, classify};
 pub use sqlx_database::SqlxDatabase;
-pub use state_store::SqlStateStore;
+pub use state_store::{SqlStateStore, StateRow, row_was_skipped, state_counter_is_missing};
 pub use statements::{
     BeginningStatements, JournalStatements, LateNumberingStatements, NumberingStatements,
     PartitionStatements, SnapshotStatements, StateStatements,

@@ -15,6 +15,7 @@ mod queries;
 mod room;
 mod state_row;
 mod state_table;
+mod together;
 mod write;
 
 use std::fmt;
@@ -32,7 +33,9 @@ use crate::schema::StoreSchema;
 use crate::turns::Turns;
 use crate::{ConnectionOf, Connector, Dialect, InvalidOption, Settings, Work, transact};
 
+pub use state_row::StateRow;
 pub(crate) use state_table::ORDERING;
+pub use write::{row_was_skipped, state_counter_is_missing};
 
 use change_events::ChangeEvents;
 use entities::{Entities, Entity};
@@ -148,6 +151,17 @@ impl<D: Dialect> SqlStateStore<D> {
             Rule::TheOneBefore
         } else {
             Rule::Any
+        }
+    }
+
+    /// Returns the most changes of a group, as far as the database goes.
+    fn most_changes(&self) -> usize {
+        let all_share_statements = self.rule() == Rule::TheOneBefore
+            && self.change_events.is_none()
+            && self.entities.with_columns().next().is_none();
+        match all_share_statements {
+            true => D::MOST_CHANGES_TOGETHER,
+            false => D::MOST_CHANGES,
         }
     }
 
@@ -306,7 +320,10 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
             .with_max_state_bytes(self.options.store().max_state_bytes)
             .with_groups(
                 D::lanes(&self.options),
-                self.options.store().max_group_events.min(D::MOST_CHANGES),
+                self.options
+                    .store()
+                    .max_group_events
+                    .min(self.most_changes()),
                 self.options.store().max_group_bytes,
             )
     }

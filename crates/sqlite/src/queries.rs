@@ -16,6 +16,7 @@ use crate::Sqlite;
 pub(crate) use at_once::{AtOnceStatements, TextPart};
 pub(crate) use journal_queries::{EVENTS_IN_A_ROW, JournalQueries, LARGE_PAYLOAD_BYTES};
 pub(crate) use rows::{RowsStatement, chunk_sizes};
+pub(crate) use state_queries::StateQueries;
 
 impl StatementDialect for Sqlite {
     const ID_FIRST: bool = true;

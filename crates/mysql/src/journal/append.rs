@@ -2,7 +2,6 @@
 
 pub(crate) mod in_one_text;
 mod insert;
-mod numbering;
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,6 +12,7 @@ use actix_persistence_storage_api::{PersistenceId, WriterId};
 use sqlx::{Executor, MySqlConnection};
 
 use crate::Mysql;
+use crate::journal::numbering;
 use crate::queries::{BEGIN, JournalQueries, ROLLBACK, chunk_sizes};
 
 /// Stores the events of the ids that pass the fence, and returns those that do not. Begins the transaction by one text for
@@ -46,7 +46,7 @@ pub(crate) async fn append(
     if group.events.is_empty() {
         return Ok(losers);
     }
-    let places = numbering::number(connection, queries, &group.events).await?;
+    let places = numbering::number(connection, &queries.counters, slices(&group)).await?;
     insert::insert(connection, queries, group.events, &places).await?;
     Ok(losers)
 }
@@ -61,9 +61,14 @@ pub(crate) async fn append_within(
     if !raise(connection, queries, &group.heads).await? {
         return Ok(group.heads.into_iter().map(|head| head.id).collect());
     }
-    let places = numbering::number(connection, queries, &group.events).await?;
+    let places = numbering::number(connection, &queries.counters, slices(&group)).await?;
     insert::insert(connection, queries, group.events, &places).await?;
     Ok(Vec::new())
+}
+
+/// Returns the slices of the events.
+fn slices(group: &Group) -> impl ExactSizeIterator<Item = u16> {
+    group.events.iter().map(|row| row.slice)
 }
 
 /// Raises the highest numbers; returns whether all of them, and the epochs, were as expected.

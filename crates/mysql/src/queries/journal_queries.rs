@@ -1,15 +1,15 @@
 //! The statements of the journal.
 
-use actix_persistence_sql::{JournalStatements, Partitions, SqlNames};
+use actix_persistence_sql::{JournalStatements, SqlNames};
 use sqlx::SqlStr;
 
-use super::{BEFORE_NEXT, RowsStatement, TextStatements, partitions_of, powers_of_partitions};
+use super::{CounterQueries, RowsStatement, TextStatements};
 
 /// The statements of one journal that only this crate has, with its table names in them.
 #[derive(Debug)]
 pub struct JournalQueries {
-    /// The partitions of the tables.
-    pub(crate) partitions: Partitions,
+    /// Number events.
+    pub(crate) counters: CounterQueries,
     /// Takes over ids. Values: id, id again, writer.
     pub(crate) raise_epochs: RowsStatement,
     /// Selects the ids that were taken over. Values: ids. Rows: id, highest, deleted_to, epoch.
@@ -26,14 +26,6 @@ pub struct JournalQueries {
     pub(crate) take_over: RowsStatement,
     /// Locks ids. Values: ids. Returns: id, epoch, highest.
     pub(crate) lock: RowsStatement,
-    /// Numbers events of one partition. Values: the number of events, partition. What it returns as id of an insert is
-    /// the newest number, and the last one of these events.
-    pub(crate) number_one: SqlStr,
-    /// Number events of 1, 2, 4, 8, .. partitions. Values: for each a partition and the number of events, then the
-    /// partitions again; one may be there several times.
-    pub(crate) number_many: Vec<SqlStr>,
-    /// The newest numbers of 1, 2, 4, 8, .. partitions. Values: partitions. Returns: partition, newest number.
-    pub(crate) newest: Vec<SqlStr>,
     /// Stores events without metadata. Values: id, number, ordering, slice, partition, timestamp, writer, serializer, manifest,
     /// adapter manifest, number of tags, bytes of payloads, checksum, payload.
     pub(crate) insert_events: RowsStatement,
@@ -104,18 +96,6 @@ const TAKEN_ROW: &str =
 const LOCK: &str = "\
 SELECT persistence_id, epoch, highest FROM {metadata_table} WHERE persistence_id IN ({rows})
 ORDER BY persistence_id FOR UPDATE";
-
-pub(super) const NUMBER_ONE: &str = "\
-UPDATE {ordering_table} SET newest = LAST_INSERT_ID({before_next} + ?) WHERE partition_nr = ?";
-
-/// Numbers the events of many partitions. Without the forced index the server would lock all rows of the table, and
-/// wait for those that it does not change.
-pub(super) const NUMBER_MANY: &str = "\
-UPDATE {ordering_table} FORCE INDEX (PRIMARY) SET newest = {before_next} + CASE partition_nr{cases} END
-WHERE partition_nr IN ({several}) ORDER BY partition_nr";
-
-const NEWEST: &str = "\
-SELECT partition_nr, newest FROM {ordering_table} WHERE partition_nr IN ({several}) ORDER BY partition_nr";
 
 pub(super) const INSERT_EVENTS: &str = "\
 INSERT INTO {event_table} (persistence_id, sequence_nr, ordering, slice, partition_nr, timestamp, writer_uuid,
@@ -225,15 +205,8 @@ impl JournalQueries {
             let row = format!("({})", vec!["?"; number].join(", "));
             rows(text, &row)
         };
-        let of_partitions = |text: &str| {
-            powers_of_partitions(|number| {
-                let text = text.replace("{several}", &vec!["?"; number].join(", "));
-                let text = text.replace("{before_next}", BEFORE_NEXT);
-                names.fill(&text.replace("{cases}", &" WHEN ? THEN ?".repeat(number)))
-            })
-        };
         Self {
-            partitions: partitions_of(names),
+            counters: CounterQueries::new("{ordering_table}", names),
             raise_epochs: rows(RAISE_EPOCHS, RAISED_ROW),
             raised: rows(RAISED, "?"),
             raise_highest: rows(RAISE_HIGHEST, "(?, ?, ?, 0, ?, '')"),
@@ -241,9 +214,6 @@ impl JournalQueries {
             forget: rows(FORGET, "?"),
             take_over: RowsStatement::separated(TAKE_OVER, TAKEN_ROW, " UNION ALL ", names),
             lock: rows(LOCK, "?"),
-            number_one: names.fill(&NUMBER_ONE.replace("{before_next}", BEFORE_NEXT)),
-            number_many: of_partitions(NUMBER_MANY),
-            newest: of_partitions(NEWEST),
             insert_events: columns(INSERT_EVENTS, 14),
             insert_events_with_metadata: columns(INSERT_EVENTS_WITH_METADATA, 17),
             insert_tags: columns(INSERT_TAGS, 4),

@@ -6,6 +6,9 @@ use sqlx::SqlStr;
 /// The most rows in one statement.
 pub(crate) const LARGEST: usize = 256;
 
+/// The size above which a statement has one row only; every server takes a statement of this size.
+pub(crate) const MANY_BYTES: usize = 512 * 1024;
+
 /// The limit of the protocol, which counts the values of a statement in 16 bits:
 /// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_stmt_prepare.html>.
 const MOST_BINDS: usize = 65_535;
@@ -49,6 +52,22 @@ pub(crate) fn chunk_sizes(total: usize) -> impl Iterator<Item = usize> {
         rest -= size;
         Some(size)
     })
+}
+
+/// Divides rows of these sizes into statements, in order: returns the number of rows of each, always one for which there
+/// is a statement.
+pub(crate) fn sendable_sizes(bytes: &[usize]) -> Vec<usize> {
+    let mut sizes = Vec::new();
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let mut size = chunk_sizes(rest.len()).next().unwrap_or(1).min(LARGEST);
+        while size > 1 && rest[..size].iter().sum::<usize>() > MANY_BYTES {
+            size /= 2;
+        }
+        sizes.push(size);
+        rest = &rest[size..];
+    }
+    sizes
 }
 
 #[cfg(test)]

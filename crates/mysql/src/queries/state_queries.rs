@@ -4,7 +4,37 @@ use actix_persistence_sql::{
     LateNumberingStatements, NumberingStatements, PartitionStatements, SqlNames, StateStatements,
 };
 
-use super::{BEFORE_NEXT, HAS_STATE_INDEX, partitions_of, powers_of_partitions};
+use super::{
+    BEFORE_NEXT, CounterQueries, HAS_STATE_INDEX, RowsStatement, partitions_of,
+    powers_of_partitions,
+};
+
+/// The statements that store several rows together.
+#[derive(Debug)]
+pub struct StateQueries {
+    /// Locks the rows of ids, in the order of these. Values: ids, of which one may be there several times. Returns: id, revision.
+    pub(crate) lock: RowsStatement,
+    /// Numbers changes.
+    pub(crate) counters: CounterQueries,
+    /// Replaces rows that are locked. Values: those of [`insert`](StateStatements::insert), then the number of the change. Counts
+    /// each row twice.
+    pub(crate) replace: RowsStatement,
+    /// Stores the first rows of ids, or fails for one that exists. Values: the same.
+    pub(crate) insert: RowsStatement,
+}
+
+impl StateQueries {
+    pub(crate) fn new(names: &SqlNames) -> Self {
+        let row = format!("({})", ["?"; 12].join(", "));
+        let replace = [INSERT_TOGETHER, REPLACE_TOGETHER].concat();
+        Self {
+            lock: RowsStatement::new(LOCK, "?", names),
+            counters: CounterQueries::new("{state_ordering_table}", names),
+            replace: RowsStatement::new(&replace, &row, names),
+            insert: RowsStatement::new(INSERT_TOGETHER, &row, names),
+        }
+    }
+}
 
 /// Returns the statements of one table, with its name in them.
 pub(crate) fn state_statements(names: &SqlNames) -> StateStatements {
@@ -70,6 +100,21 @@ UPDATE {state_table} SET revision = ?, deleted = ?, timestamp = GREATEST(?, time
 WHERE persistence_id = {id_at}";
 
 const AT_REVISION: &str = " AND revision = {before_at}";
+
+const LOCK: &str = "\
+SELECT persistence_id, revision FROM {state_table} WHERE persistence_id IN ({rows}) ORDER BY persistence_id FOR UPDATE";
+
+const INSERT_TOGETHER: &str = "\
+INSERT INTO {state_table} (persistence_id, slice, partition_nr, revision, deleted, timestamp, tags, serializer_id,
+    manifest, payload, checksum, ordering)
+VALUES {rows}";
+
+/// The rows are there and locked, so nothing is inserted: it is the fastest way to give many rows values of their own.
+const REPLACE_TOGETHER: &str = "
+ON DUPLICATE KEY UPDATE
+    revision = VALUES(revision), deleted = VALUES(deleted), timestamp = GREATEST(VALUES(timestamp), timestamp + 1),
+    tags = VALUES(tags), serializer_id = VALUES(serializer_id), manifest = VALUES(manifest), payload = VALUES(payload),
+    checksum = VALUES(checksum), ordering = VALUES(ordering)";
 
 const REMOVE: &str = "\
 DELETE FROM {state_table} WHERE persistence_id = ?";

@@ -3,8 +3,9 @@
 use actix_persistence_sql::SqlNames;
 use sqlx::SqlStr;
 
+use super::counter_queries::{RAISE_MANY, RAISE_ONE};
 use super::journal_queries::{
-    INSERT_EVENTS, INSERT_EVENTS_WITH_METADATA, INSERT_TAGS, NUMBER_MANY, NUMBER_ONE, RAISE_HIGHEST,
+    INSERT_EVENTS, INSERT_EVENTS_WITH_METADATA, INSERT_TAGS, RAISE_HIGHEST,
 };
 use super::{BEFORE_NEXT, BEGIN};
 
@@ -31,8 +32,8 @@ impl TextStatements {
     pub(super) fn new(names: &SqlNames) -> Self {
         Self {
             begin_and_raise: around(&format!("{BEGIN}; {RAISE_HIGHEST}"), names),
-            number_one: around(NUMBER_ONE, names),
-            number_many: around(NUMBER_MANY, names),
+            number_one: around(RAISE_ONE, names),
+            number_many: around(RAISE_MANY, names),
             newest: around(
                 "(SELECT newest FROM {ordering_table} WHERE partition_nr = {rows})",
                 names,
@@ -46,6 +47,7 @@ impl TextStatements {
 
 /// Returns the parts of a text around its `N - 1` placeholders for values.
 fn around<const N: usize>(text: &str, names: &SqlNames) -> [SqlStr; N] {
+    let text = text.replace("{counters}", "{ordering_table}");
     let text = text.replace("{before_next}", BEFORE_NEXT);
     let text = ["{cases}", "{several}", "?"]
         .iter()

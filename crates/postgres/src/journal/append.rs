@@ -2,10 +2,10 @@
 
 use actix_persistence_sql::{EventRow, Group, SqlError, get_number};
 use actix_persistence_storage_api::{Payload, PersistenceId};
-use sqlx::postgres::PgArguments;
-use sqlx::{Arguments, Encode, PgConnection, Postgres as PgDatabase, Type};
+use sqlx::PgConnection;
 
 use crate::Postgres;
+use crate::journal::columns::Columns;
 use crate::queries::PostgresQueries;
 
 /// Stores the events of the ids that pass the fence, and returns those that do not.
@@ -51,10 +51,6 @@ pub(crate) async fn append(
     }
     Ok(losers)
 }
-
-/// The values of the statement: an array for each column.
-#[derive(Default)]
-struct Columns(PgArguments);
 
 impl Columns {
     fn add_heads(&mut self, group: &Group) {
@@ -109,16 +105,6 @@ impl Columns {
         self.add(tagged().map(|(row, _)| row.sequence_nr()));
         self.add(tagged().map(|(row, _)| slice(row)));
         self.add(tagged().map(|(_, tag)| tag));
-    }
-
-    fn add<'t, T>(&mut self, column: impl Iterator<Item = T>)
-    where
-        Vec<T>: Encode<'t, PgDatabase> + Type<PgDatabase> + 't,
-    {
-        let column: Vec<T> = column.collect();
-        self.0
-            .add(column)
-            .expect("limits keep a group far below the 2 GiB of a value");
     }
 }
 

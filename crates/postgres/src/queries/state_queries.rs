@@ -1,6 +1,7 @@
 //! The statements of a table of states.
 
 use actix_persistence_sql::{SqlNames, StateStatements};
+use sqlx::SqlStr;
 
 use super::keeping_highest;
 use super::order::Order;
@@ -40,6 +41,41 @@ WHERE s.persistence_id = {id_at}::text";
 
 const AT_REVISION: &str = " AND s.revision = {before_at}::bigint";
 
+/// A statement that commits by itself and stores many rows, each as [`REPLACE`] and [`AT_REVISION`] or [`INSERT`] do.
+///
+/// Each row that it stores depends on `numbered`, so that the transaction is announced before it has a number. Rows are locked in
+/// the order of their ids, and those that are replaced before any is inserted: that counts them. A row that lost comes with
+/// the revision at the beginning of the statement, which others may have raised since.
+const STORE_TOGETHER: &str = "\
+WITH numbered AS MATERIALIZED (
+    {number}
+), replaced AS (
+    UPDATE {state_table} AS s SET revision = n.revision, deleted = n.deleted,
+        timestamp = GREATEST(n.timestamp, s.timestamp + 1), tags = n.tags::jsonb, serializer_id = n.serializer_id,
+        manifest = n.manifest, payload = {payload_written}, checksum = n.checksum,
+        ordering = (SELECT ordering FROM numbered)
+    FROM {rows}
+    WHERE s.persistence_id = n.id AND n.revision > 1 AND s.revision = n.revision - 1
+    RETURNING s.persistence_id
+), inserted AS (
+    INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload,
+        checksum, ordering)
+    SELECT n.id, n.slice::smallint, n.revision, n.deleted, n.timestamp, n.tags::jsonb, n.serializer_id, n.manifest,
+           {payload_written}, n.checksum, (SELECT ordering FROM numbered)
+    FROM {rows}
+    WHERE n.revision = 1 AND (SELECT count(*) FROM replaced) >= 0
+    ON CONFLICT (persistence_id) DO NOTHING
+    RETURNING persistence_id
+)
+SELECT h.place, COALESCE(s.revision, 0)
+FROM unnest($1::text[]) WITH ORDINALITY AS h (id, place) LEFT JOIN {state_table} AS s ON s.persistence_id = h.id
+WHERE h.id NOT IN (SELECT persistence_id FROM replaced UNION ALL SELECT persistence_id FROM inserted)";
+
+const ROWS: &str = "\
+unnest($1::text[], $2::bigint[], $3::bigint[], $4::boolean[], $5::bigint[], $6::text[], $7::bigint[], $8::text[],
+                $9::bytea[], $10::bigint[])
+        AS n (id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload, checksum)";
+
 const REMOVE: &str = "\
 WITH removed AS (DELETE FROM {state_table} WHERE persistence_id = $1::text RETURNING ordering),
 {keep_highest}
@@ -66,6 +102,15 @@ const FIND: &str = include_str!("state_find.sql");
 const EXPLAIN: &str = "\
 EXPLAIN SELECT e.persistence_id FROM {state_table} AS e WHERE
 /*condition*/";
+
+/// Returns the statement that stores many rows of one table.
+///
+/// Values: arrays of id, slice, revision, whether deleted, timestamp, tags, serializer, manifest, payload or NULL, checksum. Returns,
+/// for each row that is not stored: its place, from 1, and the revision that is.
+pub(crate) fn store_states(names: &SqlNames) -> SqlStr {
+    let order = Order::of(names, "{state_table}", "{state_ordering_table}");
+    order.fill(names, &STORE_TOGETHER.replace("{rows}", ROWS))
+}
 
 /// Returns the statements of one table, with its name in them.
 pub(crate) fn state_statements(names: &SqlNames) -> StateStatements {

@@ -134,10 +134,16 @@ async fn states_are_announced_before_their_transaction_has_a_number() {
         async move { any.upsert(state("a", 7)).await.unwrap() }
     })
     .await;
-    assert_announced(&place, ANY_STORE, |attempt| {
+    assert_announced(&place, STATE_CLASS, |attempt| {
         let states = Arc::clone(&states);
         let group = ["x", "y"].map(|name| state(name, attempt).into());
         async move { states.write_group(group.into()).await.unwrap() }
+    })
+    .await;
+    assert_announced(&place, ANY_STORE, |attempt| {
+        let any = Arc::clone(&any);
+        let group = ["x", "y"].map(|name| state(name, attempt).into());
+        async move { any.write_group(group.into()).await.unwrap() }
     })
     .await;
 }

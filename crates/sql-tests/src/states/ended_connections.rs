@@ -45,11 +45,10 @@ pub async fn errors_say_what_is_certain_when_the_server_ends_sessions(tables: &d
     }
     let writers = (0..WRITERS).map(|number| {
         let store = Arc::clone(&stores[number % STORES]);
-        tokio::spawn(write(
-            store,
-            format!("writer {number}"),
-            Arc::clone(&course),
-        ))
+        // Every second one stores groups, of which nothing may be there in part.
+        let ids = 1 + number % 4 / 2 * 6;
+        let names = (0..ids).map(|id| format!("writer {number}, id {id}"));
+        tokio::spawn(write(store, names.collect(), Arc::clone(&course)))
     });
     let writers: Vec<_> = writers.collect();
     let mut stored = course.stored.subscribe();
@@ -62,27 +61,30 @@ pub async fn errors_say_what_is_certain_when_the_server_ends_sessions(tables: &d
     }
     course.is_over.store(true, Ordering::Relaxed);
     for written in join_all(writers).await {
-        let (name, known) = written.expect("no writer fails");
+        let (names, known) = written.expect("no writer fails");
         // The last sessions that were ended may still be dying.
-        let found = look(&*stores[0], &name).await;
+        let found = look(&*stores[0], &names).await;
         assert!(
             known.contains(&found),
-            "{name}: {found} is not one of {known:?}"
+            "{names:?}: {found} is not one of {known:?}"
         );
     }
     assert!(course.errors.load(Ordering::Relaxed) > 0, "no write failed");
 }
 
-/// Returns the id, and the revisions that it may have: one, or two if the outcome of the last write is unknown.
+/// Returns the ids, and the revisions that they may have: one, or two if the outcome of the last write is unknown.
 async fn write(
     store: Arc<dyn StateStore>,
-    name: String,
+    names: Vec<String>,
     course: Arc<Course>,
-) -> (String, Vec<Revision>) {
+) -> (Vec<String>, Vec<Revision>) {
     let (mut known, mut unknown) = (0, None);
     while !course.is_over.load(Ordering::Relaxed) {
         let next = known + 1;
-        let Err(error) = store.upsert(state(&name, next)).await else {
+        let group = names.iter().map(|name| state(name, next).into());
+        let written = store.write_group(group.collect()).await;
+        let written = written.and_then(|outcomes| outcomes.into_iter().collect::<Result<(), _>>());
+        let Err(error) = written else {
             (known, unknown) = (next, None);
             course.stored.send_modify(|stored| *stored += 1);
             continue;
@@ -97,7 +99,7 @@ async fn write(
                 unknown = Some(next);
             }
         }
-        let found = look(&*store, &name).await;
+        let found = look(&*store, &names).await;
         assert!(
             found == known || Some(found) == unknown,
             "{found} after {known}, {error:?}"
@@ -107,14 +109,21 @@ async fn write(
         }
         known = found;
     }
-    (name, std::iter::once(known).chain(unknown).collect())
+    (names, std::iter::once(known).chain(unknown).collect())
 }
 
-/// The stored revision, as soon as it can be read.
-async fn look(store: &dyn StateStore, name: &str) -> Revision {
+/// Returns the stored revision, which is the same for all ids, as soon as it can be read.
+async fn look(store: &dyn StateStore, names: &[String]) -> Revision {
     loop {
-        if let Ok(current) = store.get(&id(name)).await {
-            return current.revision;
+        let all = names.iter().map(async |name| store.get(&id(name)).await);
+        let all: Result<Vec<_>, _> = join_all(all).await.into_iter().collect();
+        let Ok(all) = all else { continue };
+        let mut revisions: Vec<_> = all.iter().map(|current| current.revision).collect();
+        revisions.dedup();
+        match revisions.as_slice() {
+            &[revision] => return revision,
+            // A write of unknown outcome may be stored while they are read one by one.
+            several => assert_eq!(several.len(), 2, "{several:?}"),
         }
     }
 }

@@ -80,17 +80,26 @@ pub async fn a_held_row_fails_its_own_change_and_no_other_of_the_group(tables: &
     drop(held);
 }
 
-/// A group has as many changes as the settings say, and no more than a server stores in the time of a statement.
+/// A group has as many changes as the settings say, and no more than a server stores in the time of a statement: fewer where
+/// a change may be a statement of its own.
 ///
 /// # Panics
 /// If a store says that it takes more.
 pub async fn a_group_has_no_more_changes_than_the_server_can_be_asked_for_in_time(
     tables: &dyn OnServer,
 ) {
-    for (setting, changes) in [(1_000, 64), (5, 5)] {
+    let none = StateExtensions::default();
+    let mut events = StateExtensions::default();
+    events.change_event_journal = Some(tables.section());
+    for (setting, single_writer, extensions, changes) in [
+        (1_000, true, &none, 256),
+        (1_000, false, &none, 64),
+        (1_000, true, &events, 64),
+        (5, true, &none, 5),
+    ] {
         let section = tables.section().with("max-group-events", setting);
-        let none = StateExtensions::default();
-        let states = tables.state_store_with(section, &none).await;
+        let section = section.with("assert-single-writer", single_writer);
+        let states = tables.state_store_with(section, extensions).await;
         assert_eq!(states.capabilities().max_group_changes, changes);
     }
 }

@@ -166,7 +166,11 @@ async fn find(states: &dyn StateStore, query: FindStates) -> Result<Vec<FoundSta
     states.sql().expect("the store has SQL").find(query).await
 }
 
-async fn changes(states: &dyn StateStore, after: &StateOffset, limit: usize) -> StateChangesPage {
+pub(super) async fn changes(
+    states: &dyn StateStore,
+    after: &StateOffset,
+    limit: usize,
+) -> StateChangesPage {
     let queries = states.queries().expect("the store has queries");
     let query = StateChangesQuery::new(ENTITY_TYPE, limit).after(after.clone());
     queries.changes(query).await.expect("they can be read")

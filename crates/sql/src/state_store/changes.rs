@@ -9,7 +9,7 @@ use sqlx::SqlStr;
 use super::ids::to_limit;
 use super::load::{to_current, to_timestamp};
 use super::room::Room;
-use super::write::no_counter;
+use super::write::state_counter_is_missing;
 use crate::row::{get_integer, get_key};
 use crate::values::Values;
 use crate::{ConnectionOf, Dialect, RowOf, SqlError, SqlxDatabase, StateStatements};
@@ -108,7 +108,7 @@ impl Part {
         }
         // A store that numbers rows has a counter from the start.
         if statements.numbering.is_some() && parts.iter().any(|part| part.complete_to.is_none()) {
-            return Err(no_counter());
+            return Err(state_counter_is_missing());
         }
         Ok(parts)
     }

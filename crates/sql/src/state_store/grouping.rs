@@ -1,5 +1,6 @@
 //! Changes on their way into the database: one, or several in one transaction.
 
+use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
@@ -11,18 +12,28 @@ use super::columns::Bound;
 use super::entities::Entity;
 use super::guilty::Guilty;
 use super::state_row::{Content, StateRow};
+use super::together;
 use super::write::{self, Accompaniment, Change, Rule, Written};
 use super::{Company, SqlStateStore, refused};
 use crate::connection::{detached, work_on};
+use crate::turns::Turn;
 use crate::values::to_integer;
 use crate::{Dialect, Settings, classify};
 
 /// A change that the database may be asked to make.
-struct Prepared {
-    change: Change,
+struct Prepared<D: Dialect> {
+    change: Change<D>,
     operation: Operation,
     /// The revision on which it follows.
     expected: Revision,
+}
+
+/// Changes that belong to one call, and what is found out about them.
+struct Making<D: Dialect> {
+    operation: Operation,
+    changes: Arc<[Change<D>]>,
+    guilty: Arc<Guilty>,
+    turn: Arc<Turn>,
 }
 
 impl<D: Dialect> SqlStateStore<D> {
@@ -42,7 +53,7 @@ impl<D: Dialect> SqlStateStore<D> {
         let turn = self.turns.take([&id].into_iter()).await;
         let (rule, journal) = (self.rule(), self.change_events.clone());
         let visit = handling.visit.clone();
-        let work = work_on::<D, _, _, _>(move |connection, change: Arc<Change>, opening| {
+        let work = work_on::<D, _, _, _>(move |connection, change: Arc<Change<D>>, opening| {
             // Until the work is dropped, which is when it has ended.
             let _ = &turn;
             let (handling, journal) = (handling.clone(), journal.clone());
@@ -110,38 +121,90 @@ impl<D: Dialect> SqlStateStore<D> {
             return Ok(outcomes);
         }
         let turn = self.turns.take(asked.iter().map(|(_, _, id, _)| id)).await;
-        let (rule, journal) = (self.rule(), self.change_events.clone());
-        let guilty = Arc::new(Guilty::default());
-        let company = match prepared.as_slice() {
-            [Change { event: None, .. }] => Company::None,
-            _ => Company::Others,
+        let making = Making {
+            operation: asked[0].1,
+            changes: Arc::from(prepared),
+            guilty: Arc::default(),
+            turn: Arc::new(turn),
         };
-        let noted = Arc::clone(&guilty);
-        let work = work_on::<D, _, _, _>(move |connection, changes: Arc<[Change]>, opening| {
-            // Until the work is dropped, which is when it has ended.
-            let _ = &turn;
-            let (journal, guilty) = (journal.clone(), Arc::clone(&noted));
-            Box::pin(async move {
-                let journal = journal.as_deref();
-                write::write_all::<D>(connection, &changes, rule, journal, opening, &guilty).await
-            })
-        });
-        let operation = asked[0].1;
-        let written = self
-            .run(operation, company, Arc::from(prepared), work)
-            .await;
+        let written = self.make(&making).await;
         let written = written.map_err(|error| match asked.as_slice() {
             [(_, _, id, _)] => error.with_persistence_id(id.clone()),
-            _ => guilty.named_in(error),
+            _ => making.guilty.named_in(error),
         })?;
-        for (written, (place, operation, id, expected)) in written.into_iter().zip(asked) {
-            outcomes[place] = outcome(written, operation, id, expected);
+        for (number, (place, operation, id, expected)) in asked.into_iter().enumerate() {
+            let written = match written[number] {
+                // The row may be as expected by now, or others skip it and report no error.
+                Written::Conflict { found } if found == expected => {
+                    let alone = self.make_one_by_one(&making, number..number + 1).await;
+                    alone.map(|alone| alone[0])
+                }
+                written => Ok(written),
+            };
+            outcomes[place] = match written {
+                Ok(written) => outcome(written, operation, id, expected),
+                Err(error) => Err(error.with_persistence_id(id)),
+            };
         }
         Ok(outcomes)
     }
 
+    /// Makes changes by statements that they share, if they can, and else, or if the database refuses any of them, each by one of its
+    /// own: that shows which one it refuses.
+    async fn make(&self, making: &Making<D>) -> Result<Vec<Written>, StorageError> {
+        let Some(tables) = together::tables_of(&making.changes) else {
+            return self.make_one_by_one(making, ..).await;
+        };
+        let company = match tables {
+            1 => Company::None,
+            _ => Company::Others,
+        };
+        let (turn, noted) = (Arc::clone(&making.turn), Arc::clone(&making.guilty));
+        let work = work_on::<D, _, _, _>(move |connection, changes: Arc<[Change<D>]>, opening| {
+            // Until the work is dropped, which is when it has ended.
+            let _ = &turn;
+            let guilty = Arc::clone(&noted);
+            Box::pin(async move {
+                together::write_together::<D>(connection, &changes, opening, &guilty).await
+            })
+        });
+        let changes = Arc::clone(&making.changes);
+        match self.run(making.operation, company, changes, work).await {
+            Err(error) if making.guilty.is_any() && error.is_not_stored() => {
+                tracing::debug!(%error, "making one by one the changes of which the database refuses some");
+                self.make_one_by_one(making, ..).await
+            }
+            written => written,
+        }
+    }
+
+    /// Makes some of the changes in one transaction, each by a statement of its own.
+    async fn make_one_by_one(
+        &self,
+        making: &Making<D>,
+        places: impl RangeBounds<usize>,
+    ) -> Result<Vec<Written>, StorageError> {
+        let places = (places.start_bound().cloned(), places.end_bound().cloned());
+        let company = match &making.changes[places] {
+            [Change { event: None, .. }] => Company::None,
+            _ => Company::Others,
+        };
+        let (rule, journal) = (self.rule(), self.change_events.clone());
+        let (turn, noted) = (Arc::clone(&making.turn), Arc::clone(&making.guilty));
+        let work = work_on::<D, _, _, _>(move |connection, changes: Arc<[Change<D>]>, opening| {
+            let _ = &turn;
+            let (journal, guilty) = (journal.clone(), Arc::clone(&noted));
+            Box::pin(async move {
+                let (changes, journal) = (&changes[places], journal.as_deref());
+                write::write_all::<D>(connection, changes, rule, journal, opening, &guilty).await
+            })
+        });
+        let changes = Arc::clone(&making.changes);
+        self.run(making.operation, company, changes, work).await
+    }
+
     /// Checks all that can be known before the database is asked.
-    async fn prepare(&self, change: StateWrite) -> Result<Prepared, StorageError> {
+    async fn prepare(&self, change: StateWrite) -> Result<Prepared<D>, StorageError> {
         let operation = change.operation();
         let (id, revision, content, event) = match change {
             StateWrite::Upsert(update) => {
@@ -166,9 +229,14 @@ impl<D: Dialect> SqlStateStore<D> {
         };
         let entity = self.entities.of(&id);
         let Bound { statements, values } = self.bind(entity, operation, &id, revision, &content)?;
+        let shares_statements = self.rule() == Rule::TheOneBefore
+            && event.is_none()
+            && entity.columns.is_empty()
+            && entity.handler.is_none();
         Ok(Prepared {
             change: Change {
                 statements,
+                queries: shares_statements.then(|| Arc::clone(&entity.table.queries)),
                 row: StateRow::new(id, number, content, values),
                 event,
             },

@@ -11,7 +11,7 @@ use crate::{Dialect, Values};
 
 /// The row of an id after a write.
 #[derive(Clone, Debug)]
-pub(super) struct StateRow {
+pub struct StateRow {
     pub(super) id: PersistenceId,
     pub(super) revision: i64,
     /// The time by the clock of this process; the row gets a later one if that was set back.
@@ -50,12 +50,6 @@ impl Content {
             None => ChangeKind::Deleted,
         }
     }
-
-    /// Returns a JSON array.
-    fn tags_text(&self) -> String {
-        let tags: Vec<&str> = self.tags.iter().map(|tag| &**tag).collect();
-        serde_json::to_string(&tags).expect("texts are always JSON")
-    }
 }
 
 impl StateRow {
@@ -85,7 +79,34 @@ impl StateRow {
             }
     }
 
-    fn checksum(&self) -> i64 {
+    /// Returns the id of the state.
+    pub fn id(&self) -> &PersistenceId {
+        &self.id
+    }
+
+    /// Returns the revision, which is above 0.
+    pub fn revision(&self) -> i64 {
+        self.revision
+    }
+
+    /// Returns the time by the clock of this process; the row gets a later one if that was set back.
+    pub fn timestamp(&self) -> Timestamp {
+        self.timestamp
+    }
+
+    /// Returns the encoded state; `None` leaves a tombstone.
+    pub fn payload(&self) -> Option<&Payload> {
+        self.content.payload.as_ref()
+    }
+
+    /// Returns the tags as a JSON array.
+    pub fn tags_text(&self) -> String {
+        let tags: Vec<&str> = self.content.tags.iter().map(|tag| &**tag).collect();
+        serde_json::to_string(&tags).expect("texts are always JSON")
+    }
+
+    /// Returns the checksum over all that is read back.
+    pub fn checksum(&self) -> i64 {
         let revision = u64::try_from(self.revision).expect("no revision is negative");
         let Content { payload, tags } = &self.content;
         checksum::of_state(&self.id, revision, payload.as_ref(), tags)
@@ -93,13 +114,13 @@ impl StateRow {
 
     /// Adds revision, whether deleted, timestamp, tags, serializer, manifest, payload, checksum, and what the columns
     /// get.
-    pub(super) fn add_to<D: Dialect>(&self, values: &mut Values<D>) {
+    pub fn add_to<D: Dialect>(&self, values: &mut Values<D>) {
         let checksum = self.checksum();
         let payload = self.content.payload.clone();
         values.integer(self.revision);
         values.integer(i64::from(payload.is_none()));
         values.integer(self.timestamp.as_micros());
-        values.text(&self.content.tags_text());
+        values.text(&self.tags_text());
         match payload {
             Some(payload) => {
                 values.integer(i64::from(payload.serializer_id));

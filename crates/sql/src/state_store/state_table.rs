@@ -17,6 +17,8 @@ pub(super) struct StateTable<D: Dialect> {
     pub(super) names: SqlNames,
     /// The statements that leave columns of the application as they are.
     pub(super) statements: Arc<StateStatements>,
+    /// The statements that store several rows together, which do so, too.
+    pub(super) queries: Arc<D::StateQueries>,
     pub(super) schema: Arc<StoreSchema<D>>,
     pub(super) conditions: Conditions,
 }
@@ -34,6 +36,7 @@ impl<D: Dialect> StateTable<D> {
             .table("state_removed_table", &table.index(REMOVED));
         Ok(Self {
             statements: Arc::new(plain_statements::<D>(names.clone(), "")),
+            queries: Arc::new(D::state_queries(&names)),
             schema: Arc::new(StoreSchema::state_table(names.clone(), table)),
             name: table.clone(),
             conditions: Conditions::default(),

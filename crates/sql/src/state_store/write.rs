@@ -50,8 +50,10 @@ const ATTEMPTS: usize = 10;
 
 /// A change of a row, and the statements of its table.
 #[derive(Debug)]
-pub(super) struct Change {
+pub(super) struct Change<D: Dialect> {
     pub(super) statements: Arc<StateStatements>,
+    /// The statements that it can share with other changes of the table; `None` if it needs one of its own.
+    pub(super) queries: Option<Arc<D::StateQueries>>,
     pub(super) row: StateRow,
     pub(super) event: Option<ChangeEvent>,
 }
@@ -66,23 +68,23 @@ pub(super) struct Accompaniment<'a, D: Dialect> {
 /// commits.
 pub(super) async fn write_all<D: Dialect>(
     connection: &mut ConnectionOf<D>,
-    changes: &[Change],
+    changes: &[Change<D>],
     rule: Rule,
     journal: Option<&ChangeEvents<D>>,
     mut opening: Opening,
     guilty: &Guilty,
 ) -> Result<Vec<Written>, SqlError> {
     guilty.forget();
-    let mut all = Vec::with_capacity(changes.len());
-    for Change {
-        statements, row, ..
-    } in changes
-    {
+    let mut all = vec![Written::Stored; changes.len()];
+    for place in in_order(changes) {
+        let Change {
+            statements, row, ..
+        } = &changes[place];
         let opening = std::mem::replace(&mut opening, Opening::Done);
         let written = write_row::<D>(connection, statements, row, rule, opening).await;
-        all.push(written.map_err(|error| guilty.note::<D>(&row.id, error))?);
+        all[place] = written.map_err(|error| guilty.note::<D>(&row.id, error))?;
     }
-    let stored: Vec<&Change> = changes
+    let stored: Vec<&Change<D>> = changes
         .iter()
         .zip(&all)
         .filter_map(|(change, written)| (*written == Written::Stored).then_some(change))
@@ -92,7 +94,7 @@ pub(super) async fn write_all<D: Dialect>(
         journal.store(connection, told, guilty).await?;
     }
     // All writers raise counters in one order, so that two transactions never wait for each other.
-    let mut places: BTreeMap<(&str, Partition), Vec<&Change>> = BTreeMap::new();
+    let mut places: BTreeMap<(&str, Partition), Vec<&Change<D>>> = BTreeMap::new();
     for change in stored {
         let place = (change.statements.revision.as_str(), change.partition()?);
         places.entry(place).or_default().push(change);
@@ -103,13 +105,26 @@ pub(super) async fn write_all<D: Dialect>(
     Ok(all)
 }
 
+/// Returns the places of changes in the order in which they lock rows, which is that of [`StateRows`](crate::StateRows), if
+/// they can be made in any.
+fn in_order<D: Dialect>(changes: &[Change<D>]) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..changes.len()).collect();
+    if super::together::tables_of(changes).is_some() {
+        places.sort_by_key(|&place| {
+            let row = &changes[place].row;
+            (row.revision == 1, &row.id)
+        });
+    }
+    places
+}
+
 /// Stores a row, calls the change handler, writes the event into the journal, and assigns the row its place in the
 /// order of commits.
 ///
 /// The handler comes first, because what follows may hold locks that many wait for.
 pub(super) async fn write_with_handler<D: Dialect>(
     connection: &mut ConnectionOf<D>,
-    change: &Change,
+    change: &Change<D>,
     rule: Rule,
     with: Accompaniment<'_, D>,
     opening: Opening,
@@ -163,7 +178,7 @@ pub(super) async fn number_if_committed<D: Dialect>(
     Ok(())
 }
 
-impl Change {
+impl<D: Dialect> Change<D> {
     /// Returns what the event of the change records, if it has one.
     fn told(&self) -> Option<Told<'_>> {
         Some(Told {
@@ -269,10 +284,15 @@ async fn write_row<D: Dialect>(
             return Ok(Written::Conflict { found });
         }
     }
-    Err(SqlError::refused(
+    Err(row_was_skipped())
+}
+
+/// Returns the error for a row of a state that the database leaves as it is although nothing is in the way.
+pub fn row_was_skipped() -> SqlError {
+    SqlError::refused(
         StorageErrorKind::Constraint,
         "the database leaves the row as it is and reports no error, see whether a trigger or rule of the table skips it",
-    ))
+    )
 }
 
 /// Assigns the stored rows of one counter their places in the order of commits, where they do not have them yet.
@@ -282,7 +302,7 @@ async fn write_row<D: Dialect>(
 async fn number<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     partition: Partition,
-    of_counter: &[&Change],
+    of_counter: &[&Change<D>],
 ) -> Result<(), SqlError> {
     let Some(first) = of_counter.first() else {
         return Ok(());
@@ -310,7 +330,7 @@ async fn raise_counter<D: Dialect>(
     values.integer(i64::from(partition.nr()));
     match execute::<D>(connection, late.raise.clone(), values).await? {
         1 => Ok(()),
-        _ => Err(no_counter()),
+        _ => Err(state_counter_is_missing()),
     }
 }
 
@@ -318,7 +338,7 @@ async fn raise_counter<D: Dialect>(
 async fn set_numbers<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     late: &LateNumberingStatements,
-    of_counter: &[&Change],
+    of_counter: &[&Change<D>],
 ) -> Result<(), SqlError> {
     let mut seen = HashSet::new();
     let ids = of_counter.iter().rev().map(|change| &change.row.id);
@@ -388,8 +408,8 @@ fn gone_again() -> SqlError {
     )
 }
 
-/// Returns the error for a counter that is missing.
-pub(super) fn no_counter() -> SqlError {
+/// Returns the error for a counter of a table of states that is missing.
+pub fn state_counter_is_missing() -> SqlError {
     SqlError::corrupt(
         "the table that numbers states lacks a row; restore it with the highest 'ordering' of its partition",
     )
@@ -494,7 +514,7 @@ impl<'a, D: Dialect> OfRow<'a, D> {
             (Some(1), Some(1)) => Ok(true),
             (_, Some(0)) => Ok(false),
             _ => match find_revision::<D>(connection, self.statements, &self.row.id).await? {
-                Some(_) => Err(no_counter()),
+                Some(_) => Err(state_counter_is_missing()),
                 None => Err(gone_again()),
             },
         }

@@ -41,9 +41,18 @@ impl RowsStatement {
     pub(super) fn of_lists(text: &str, lists: &[(&'static str, usize)], names: &SqlNames) -> Self {
         let row = |columns: usize| format!("({})", vec!["?"; columns].join(", "));
         let lists = lists.iter().map(|&(list, columns)| (list, row(columns)));
+        Self::of_rows(text, lists.collect(), names)
+    }
+
+    /// Repeats this row, which need not be values alone, for `{rows}` in the text.
+    pub(super) fn of_row(text: &str, row: &str, names: &SqlNames) -> Self {
+        Self::of_rows(text, vec![("{rows}", row.to_owned())], names)
+    }
+
+    fn of_rows(text: &str, lists: Vec<List>, names: &SqlNames) -> Self {
         Self {
             text: text.to_owned(),
-            lists: lists.collect(),
+            lists,
             names: names.clone(),
             made: sizes().map(|_| OnceLock::new()).collect(),
         }

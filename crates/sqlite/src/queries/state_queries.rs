@@ -1,8 +1,40 @@
 //! The statements of a table of states.
 
 use actix_persistence_sql::{BeginningStatements, NumberingStatements, SqlNames, StateStatements};
+use sqlx::SqlStr;
 
-use super::BEGIN;
+use super::{BEGIN, RowsStatement};
+
+/// The statements that store several rows together.
+#[derive(Debug)]
+pub struct StateQueries {
+    /// Finds the ids that are at another revision. Values: id, revision; 0 if there must be no row. Returns: id, the revision
+    /// found.
+    pub(crate) check: RowsStatement,
+    /// The same, after the beginning of its transaction.
+    pub(crate) begin_and_check: RowsStatement,
+    /// Replaces rows. Values: those of [`update`](StateStatements::update) without the revision before, then the distance of the
+    /// row's number above the newest one.
+    pub(crate) replace: RowsStatement,
+    /// Stores the first rows of ids. Values: those of [`insert`](StateStatements::insert), then the same distance.
+    pub(crate) insert: RowsStatement,
+    /// Raises the newest number. Values: by how much.
+    pub(crate) raise: SqlStr,
+}
+
+impl StateQueries {
+    pub(crate) fn new(names: &SqlNames) -> Self {
+        let replace = REPLACE_TOGETHER.replace("{newest}", NEWEST);
+        let inserted = format!("({}, {NEWEST} + ?)", ["?"; 10].join(", "));
+        Self {
+            check: RowsStatement::new(CHECK, 2, names),
+            begin_and_check: RowsStatement::new(&beginning(CHECK), 2, names),
+            replace: RowsStatement::new(&replace, 10, names),
+            insert: RowsStatement::of_row(INSERT_TOGETHER, &inserted, names),
+            raise: names.fill(RAISE_TOGETHER),
+        }
+    }
+}
 
 /// Returns the statements of one table, with its name in them.
 pub(crate) fn state_statements(names: &SqlNames) -> StateStatements {
@@ -111,6 +143,30 @@ const RAISE: &str = "\
 UPDATE {state_ordering_table} SET newest = newest + 1
 WHERE partition_nr = 0
   AND EXISTS (SELECT 1 FROM {state_table} AS s WHERE s.persistence_id = ?1 AND s.ordering = {next})";
+
+/// The number of the newest change; there is one writer at a time.
+const NEWEST: &str = "\
+COALESCE((SELECT o.newest FROM {state_ordering_table} AS o WHERE o.partition_nr = 0), 0)";
+
+const CHECK: &str = "\
+SELECT v.column1, COALESCE(s.revision, 0)
+FROM (VALUES {rows}) AS v LEFT JOIN {state_table} AS s ON s.persistence_id = v.column1
+WHERE COALESCE(s.revision, 0) <> v.column2";
+
+const REPLACE_TOGETHER: &str = "\
+UPDATE {state_table} AS s SET revision = v.column2, deleted = v.column3, timestamp = max(v.column4, s.timestamp + 1),
+    tags = v.column5, serializer_id = v.column6, manifest = v.column7, payload = v.column8, checksum = v.column9,
+    ordering = {newest} + v.column10
+FROM (VALUES {rows}) AS v
+WHERE s.persistence_id = v.column1 AND s.revision = v.column2 - 1";
+
+const INSERT_TOGETHER: &str = "\
+INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload,
+    checksum, ordering)
+VALUES {rows}";
+
+const RAISE_TOGETHER: &str = "\
+UPDATE {state_ordering_table} SET newest = newest + ?1 WHERE partition_nr = 0";
 
 /// Sets the number of a row after code of the application ran, which may have done anything to the row.
 const SET: &str = "\

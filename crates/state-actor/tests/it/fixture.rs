@@ -73,12 +73,17 @@ impl Fixture {
 
     /// Of a store that commits changes together, up to four of them and 100 bytes.
     pub(crate) async fn in_groups(settings: StateSettings) -> Self {
-        Self::with_groups(settings, 4, 100).await
+        Self::with_groups(settings, 1, 4, 100).await
+    }
+
+    /// Of a store that makes two groups at a time.
+    pub(crate) async fn in_two_lanes() -> Self {
+        Self::with_groups(settings(), 2, 4, 100).await
     }
 
     /// Of one that takes more at a time than any test sends.
     pub(crate) async fn in_large_groups(settings: StateSettings) -> Self {
-        Self::with_groups(settings, 1_000, 1_000_000).await
+        Self::with_groups(settings, 1, 1_000, 1_000_000).await
     }
 
     /// Of a store that makes some changes alone.
@@ -89,8 +94,13 @@ impl Fixture {
         fixture.initialized().await
     }
 
-    async fn with_groups(settings: StateSettings, changes: usize, bytes: usize) -> Self {
-        let capabilities = StateCapabilities::default().with_groups(1, changes, bytes);
+    async fn with_groups(
+        settings: StateSettings,
+        lanes: usize,
+        changes: usize,
+        bytes: usize,
+    ) -> Self {
+        let capabilities = StateCapabilities::default().with_groups(lanes, changes, bytes);
         let fixture = Self::starting_with(settings, ScriptedStore::with(capabilities));
         fixture.initialized().await
     }

@@ -10,6 +10,7 @@ mod scripted_store;
 
 mod breakers;
 mod initializing;
+mod lanes;
 mod late_writes;
 mod order;
 mod permits;

@@ -1,16 +1,16 @@
-//! Changes of different ids that share a call: all that arrive while one is under way are the next one.
+//! Changes of different ids that share a call: what arrives while one is under way is the next one.
 
 mod performer;
 
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use actix_persistence_storage_api::StorageError;
-use tokio::sync::oneshot;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until};
 
+use super::id_queues::Turn;
 use super::store_calls::StoreCalls;
 use crate::ask::Ask;
 use crate::refusal::Refusal;
@@ -46,21 +46,20 @@ struct Shared<C> {
 }
 
 struct Queue<C> {
-    /// The changes that wait, in the order of their numbers.
+    /// The changes that wait, in the order in which they came.
     waiting: VecDeque<Member<C>>,
-    next_number: u64,
-    /// The number of performers.
-    under_way: usize,
+    /// The moment at which a task looks for changes whose time is over; none if none waits for that.
+    next_look: Option<Instant>,
+    /// The lanes; for each that has a performer the number of changes that its call has to be worth waiting for.
+    lanes: Vec<Option<usize>>,
 }
 
 /// A change that waits for its answer.
 struct Member<C> {
-    number: u64,
     slot: Slot<Ask<()>>,
     change: C,
     deadline: Instant,
-    /// The guard that is dropped when the next request of the id may be served.
-    end: oneshot::Sender<()>,
+    turn: Turn,
 }
 
 impl<C: Clone + Send + 'static> Groups<C> {
@@ -76,51 +75,70 @@ impl<C: Clone + Send + 'static> Groups<C> {
             limits,
             queue: Mutex::new(Queue {
                 waiting: VecDeque::new(),
-                next_number: 0,
-                under_way: 0,
+                next_look: None,
+                lanes: vec![None; limits.lanes.max(1)],
             }),
         }))
     }
 
-    /// Makes the change in the next call that has room for it; returns when the next request of its id may be served.
+    /// Makes the change in the next call that has room for it, and then ends its turn.
     ///
     /// A change that still waits when its time is over is refused then, whatever the calls under way do.
-    pub(super) async fn join(
+    pub(super) fn join(
         &self,
         calls: &Arc<StoreCalls>,
         slot: Slot<Ask<()>>,
         change: C,
         deadline: Instant,
+        turn: Turn,
     ) {
-        let (end, mut ended) = oneshot::channel();
-        let (number, has_to_begin) = {
+        let (lane, has_to_look) = {
             let mut queue = self.0.lock();
-            let number = queue.next_number;
-            queue.next_number += 1;
             queue.waiting.push_back(Member {
-                number,
                 slot,
                 change,
                 deadline,
-                end,
+                turn,
             });
-            let begins = queue.under_way < self.0.limits.lanes.max(1);
-            queue.under_way += usize::from(begins);
-            (number, begins)
+            let looks_in_time = queue.next_look.is_some_and(|next| next <= deadline);
+            if !looks_in_time {
+                queue.next_look = Some(deadline);
+            }
+            (queue.take_lane(self.0.limits), !looks_in_time)
         };
-        if has_to_begin {
-            let performer = Performer::new(Arc::clone(&self.0), Arc::clone(calls));
-            calls.caller.runtime().spawn(performer.run());
+        if let Some(lane) = lane {
+            Performer::start(&self.0, calls, lane);
         }
-        // Nothing is ever sent.
-        if timeout_at(deadline, &mut ended).await.is_ok() {
+        if has_to_look {
+            let runtime = calls.caller.runtime();
+            runtime.spawn(refuse_late(Arc::downgrade(&self.0), deadline));
+        }
+    }
+}
+
+/// Refuses changes that wait when their time is over, at this moment and whenever the next one's is, until none waits or another
+/// task looks earlier.
+async fn refuse_late<C>(shared: Weak<Shared<C>>, mut at: Instant) {
+    loop {
+        sleep_until(at).await;
+        let Some(shared) = shared.upgrade() else {
             return;
-        }
-        let late = self.0.lock().take(number);
-        match late {
-            Some(member) => member.refuse(&Refusal::too_late()),
-            // A call has it.
-            None => _ = ended.await,
+        };
+        let (late, next) = {
+            let mut queue = shared.lock();
+            if queue.next_look != Some(at) {
+                return;
+            }
+            let late = queue.take_late(Instant::now());
+            let deadlines = queue.waiting.iter().map(|member| member.deadline);
+            queue.next_look = deadlines.min();
+            (late, queue.next_look)
+        };
+        // Outside of the lock, which the next request of an id takes.
+        refuse_all(late, &Refusal::too_late());
+        match next {
+            Some(next) => at = next,
+            None => return,
         }
     }
 }
@@ -132,16 +150,19 @@ impl<C> Clone for Groups<C> {
 }
 
 impl<C> Shared<C> {
-    /// Takes the next changes, without those whose askers have gone; none if nothing waits, and then a performer less is
-    /// under way.
-    fn next(&self) -> Option<Vec<Member<C>>> {
+    /// Takes the next changes for a lane, without those whose askers have gone; none if nothing waits, or too little for one
+    /// more call, and then the lane is free.
+    fn next(&self, lane: usize) -> Option<Vec<Member<C>>> {
         let now = Instant::now();
         let mut dead = Vec::new();
         let mut group = Vec::new();
         {
             let mut queue = self.lock();
+            queue.lanes[lane] = None;
             let mut bytes = 0_usize;
-            while let Some(member) = queue.waiting.pop_front() {
+            while queue.is_worth_a_call(self.limits, group.len())
+                && let Some(member) = queue.waiting.pop_front()
+            {
                 if member.is_dead(now) {
                     dead.push(member);
                     continue;
@@ -155,24 +176,28 @@ impl<C> Shared<C> {
                 }
                 group.push(member);
             }
-            if group.is_empty() {
-                queue.under_way -= 1;
-            }
+            queue.lanes[lane] = (!group.is_empty()).then_some(group.len());
         }
-        // Outside of the lock, because it wakes those who asked.
-        dead.into_iter()
-            .for_each(|member| member.refuse(&Refusal::too_late()));
+        // Outside of the lock, which the next request of an id takes.
+        refuse_all(dead, &Refusal::too_late());
         (!group.is_empty()).then_some(group)
     }
 
+    /// Returns a lane for what waits, because the call of this one takes long: from now on nothing waits for its end.
+    fn lane_beside(&self, lane: usize) -> Option<usize> {
+        let mut queue = self.lock();
+        queue.lanes[lane] = Some(0);
+        queue.take_lane(self.limits)
+    }
+
     /// A performer ends before its time, with its runtime; without any, nothing that waits will be served.
-    fn abandon(&self) {
+    fn abandon(&self, lane: usize) {
         let left = {
             let mut queue = self.lock();
-            queue.under_way -= 1;
-            match queue.under_way {
-                0 => std::mem::take(&mut queue.waiting),
-                _ => VecDeque::new(),
+            queue.lanes[lane] = None;
+            match queue.lanes.iter().flatten().next() {
+                None => std::mem::take(&mut queue.waiting),
+                Some(_) => VecDeque::new(),
             }
         };
         drop(left);
@@ -186,10 +211,31 @@ impl<C> Shared<C> {
 }
 
 impl<C> Queue<C> {
-    /// Takes a change out, if it still waits.
-    fn take(&mut self, number: u64) -> Option<Member<C>> {
-        let place = self.waiting.binary_search_by_key(&number, |it| it.number);
-        self.waiting.remove(place.ok()?)
+    /// Takes a free lane if there is one, and enough waits for one more call.
+    fn take_lane(&mut self, limits: GroupLimits) -> Option<usize> {
+        let free = self.lanes.iter().position(Option::is_none)?;
+        if !self.is_worth_a_call(limits, 0) {
+            return None;
+        }
+        // Until it is known how many it is.
+        self.lanes[free] = Some(0);
+        Some(free)
+    }
+
+    /// Returns whether one more call is worth its costs: what waits, and was `taken` before, is as much as a call under way
+    /// has, or all that a call may have. Otherwise it goes with what arrives until such a call ends.
+    fn is_worth_a_call(&self, limits: GroupLimits, taken: usize) -> bool {
+        let smallest = self.lanes.iter().flatten().min();
+        let enough = smallest.map_or(1, |&smallest| smallest.min(limits.max_changes));
+        !self.waiting.is_empty() && self.waiting.len() + taken >= enough
+    }
+
+    /// Takes the changes out whose time is over.
+    fn take_late(&mut self, now: Instant) -> VecDeque<Member<C>> {
+        let waiting = std::mem::take(&mut self.waiting);
+        let (late, waiting) = waiting.into_iter().partition(|it| it.deadline <= now);
+        self.waiting = waiting;
+        late
     }
 }
 
@@ -201,5 +247,12 @@ impl<C> Member<C> {
 
     fn refuse(self, refusal: &Refusal) {
         crate::refusal::Refuse::refuse(self.slot, refusal);
+        self.turn.end();
     }
+}
+
+fn refuse_all<C>(members: impl IntoIterator<Item = Member<C>>, refusal: &Refusal) {
+    members
+        .into_iter()
+        .for_each(|member| member.refuse(refusal));
 }

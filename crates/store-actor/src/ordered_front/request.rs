@@ -4,10 +4,10 @@ use std::future::Future;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{Operation, PersistenceId, StorageError};
-use async_trait::async_trait;
 use tokio::time::Instant;
 
 use super::groups::Groups;
+use super::id_queues::Turn;
 use super::store_calls::StoreCalls;
 use crate::ask::Ask;
 use crate::refusal::{Refusal, Refuse};
@@ -20,7 +20,6 @@ pub(super) struct Request {
 }
 
 /// A question, whatever its answer is.
-#[async_trait]
 pub(super) trait Job: Send {
     fn operation(&self) -> Operation;
 
@@ -28,8 +27,8 @@ pub(super) trait Job: Send {
 
     fn refuse(self: Box<Self>, refusal: &Refusal);
 
-    /// Calls the store when its turn has come; returns when the next request of the id may be served.
-    async fn serve(self: Box<Self>, calls: &Arc<StoreCalls>, deadline: Instant);
+    /// Begins to serve the request, whose turn has come and ends when the next one of the id may be served.
+    fn serve(self: Box<Self>, calls: &Arc<StoreCalls>, deadline: Instant, turn: Turn);
 }
 
 /// A question and the call that answers it.
@@ -51,7 +50,6 @@ impl Refuse for Request {
     }
 }
 
-#[async_trait]
 impl<T, F> Job for Asked<T, F>
 where
     T: Send + 'static,
@@ -69,8 +67,24 @@ where
         self.slot.refuse(refusal);
     }
 
-    async fn serve(self: Box<Self>, calls: &Arc<StoreCalls>, deadline: Instant) {
-        let Self { slot, call } = *self;
+    fn serve(self: Box<Self>, calls: &Arc<StoreCalls>, deadline: Instant, turn: Turn) {
+        let runtime = calls.caller.runtime();
+        let calls = Arc::clone(calls);
+        runtime.spawn(async move {
+            self.call(&calls, deadline).await;
+            turn.end();
+        });
+    }
+}
+
+impl<T, F> Asked<T, F>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T, StorageError>> + Send + 'static,
+{
+    /// Calls the store when there is room for the call; returns when the next request of the id may be served.
+    async fn call(self, calls: &StoreCalls, deadline: Instant) {
+        let Self { slot, call } = self;
         let Some(permit) = calls.turn(deadline, &slot).await else {
             return slot.refuse(&Refusal::too_late());
         };
@@ -82,7 +96,6 @@ where
     }
 }
 
-#[async_trait]
 impl<C: Clone + Send + 'static> Job for Grouped<C> {
     fn operation(&self) -> Operation {
         self.slot.question().operation()
@@ -96,12 +109,12 @@ impl<C: Clone + Send + 'static> Job for Grouped<C> {
         self.slot.refuse(refusal);
     }
 
-    async fn serve(self: Box<Self>, calls: &Arc<StoreCalls>, deadline: Instant) {
+    fn serve(self: Box<Self>, calls: &Arc<StoreCalls>, deadline: Instant, turn: Turn) {
         let Self {
             slot,
             change,
             groups,
         } = *self;
-        groups.join(calls, slot, change, deadline).await;
+        groups.join(calls, slot, change, deadline, turn);
     }
 }

@@ -10,9 +10,9 @@ use actix_persistence_storage_api::Payload;
 use futures_util::TryStreamExt;
 use sqlx::{Executor, MySqlConnection};
 
-use super::insert::MANY_BYTES;
-use super::numbering::{Wanted, missing};
-use crate::queries::JournalQueries;
+use super::slices;
+use crate::journal::numbering::{Wanted, missing};
+use crate::queries::{JournalQueries, MANY_BYTES};
 
 /// The most bytes of a row beside its texts and payloads.
 const BYTES_BESIDE: usize = 512;
@@ -107,7 +107,7 @@ impl Text {
         let statements = &queries.text;
         let [begin_and_raise, _] = &statements.begin_and_raise;
         let text = LiteralText::new(begin_and_raise, text_bytes(group));
-        let wanted = Wanted::by(queries, &group.events)?;
+        let wanted = Wanted::by(&queries.counters, slices(group))?;
         let has_tags = group.events.iter().any(|row| !row.event.tags.is_empty());
         let mut text = Self {
             text,

@@ -6,12 +6,12 @@ use actix_persistence_sql::{EventRow, SqlError, Values, get_integer};
 use actix_persistence_storage_api::{Payload, StorageErrorKind};
 use sqlx::{MySqlConnection, SqlStr};
 
-use super::numbering::Place;
 use crate::Mysql;
-use crate::queries::{JournalQueries, LARGEST, MAX_ALLOWED_PACKET, RowsStatement, chunk_sizes};
+use crate::journal::numbering::Place;
+use crate::queries::{
+    JournalQueries, MANY_BYTES, MAX_ALLOWED_PACKET, RowsStatement, chunk_sizes, sendable_sizes,
+};
 
-/// The size above which a statement has one row only; every server takes a statement of this size.
-pub(super) const MANY_BYTES: usize = 512 * 1024;
 /// The largest size of a row without its payloads: four keys and manifests of 255 bytes, and numbers.
 const BYTES_BESIDE: usize = 2 * 1024;
 
@@ -80,22 +80,6 @@ async fn check_size(connection: &mut MySqlConnection, events: &[EventRow]) -> Re
              max_allowed_packet"
         ),
     ))
-}
-
-/// Divides rows of these sizes into statements, in order: returns the number of rows of each, always one for which there
-/// is a statement.
-fn sendable_sizes(bytes: &[usize]) -> Vec<usize> {
-    let mut sizes = Vec::new();
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let mut size = chunk_sizes(rest.len()).next().unwrap_or(1).min(LARGEST);
-        while size > 1 && rest[..size].iter().sum::<usize>() > MANY_BYTES {
-            size /= 2;
-        }
-        sizes.push(size);
-        rest = &rest[size..];
-    }
-    sizes
 }
 
 fn size_of(row: &EventRow) -> usize {

@@ -3,12 +3,12 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_persistence_storage_api::{Operation, StorageError, StorageErrorKind};
-use tokio::sync::oneshot;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
-use super::{GroupResult, Member, Shared, StoreCalls};
+use super::{GroupResult, Member, Shared, StoreCalls, Turn, refuse_all};
 use crate::call::{CallEnd, LateCall};
 use crate::circuit_breaker::Entry;
 use crate::refusal::Refusal;
@@ -18,12 +18,16 @@ use crate::splitting::{GUILTY_ENOUGH, may_be_one_request, neighbour_failed};
 /// Errors of a call for several changes; each asker gets that of its own.
 const OPERATION: Operation = Operation::UpsertState;
 
-/// Makes calls as long as changes wait.
+/// Makes calls as long as enough changes wait.
 pub(super) struct Performer<C> {
     shared: Arc<Shared<C>>,
     calls: Arc<StoreCalls>,
+    lane: usize,
     finished: bool,
 }
+
+/// The time after which a call takes long: a store is held up then, or slow, and changes that wait get a call beside it.
+const SHORT: Duration = Duration::from_millis(10);
 
 /// The most calls made for a group in which a change waited in vain for a row that others hold: each blocks its lane for
 /// as long as the store waits.
@@ -52,17 +56,26 @@ struct Tally {
 }
 
 impl<C: Clone + Send + 'static> Performer<C> {
-    pub(super) fn new(shared: Arc<Shared<C>>, calls: Arc<StoreCalls>) -> Self {
-        Self {
-            shared,
-            calls,
+    /// Starts a performer on a lane that is taken for it.
+    pub(super) fn start(shared: &Arc<Shared<C>>, calls: &Arc<StoreCalls>, lane: usize) {
+        let performer = Self {
+            shared: Arc::clone(shared),
+            calls: Arc::clone(calls),
+            lane,
             finished: false,
-        }
+        };
+        calls.caller.runtime().spawn(performer.run());
     }
 
-    pub(super) async fn run(mut self) {
-        while let Some(group) = self.shared.next() {
-            self.perform(group).await;
+    async fn run(mut self) {
+        while let Some(group) = self.shared.next(self.lane) {
+            let mut performed = pin!(self.perform(group));
+            if timeout(SHORT, &mut performed).await.is_err() {
+                if let Some(lane) = self.shared.lane_beside(self.lane) {
+                    Self::start(&self.shared, &self.calls, lane);
+                }
+                performed.await;
+            }
         }
         self.finished = true;
     }
@@ -157,19 +170,18 @@ impl<C: Clone + Send + 'static> Performer<C> {
     /// Answers; nothing else of these ids starts while the call may still write, which is waited for once more as long.
     fn give_up_waiting(&self, part: Vec<Member<C>>, late: LateCall<Vec<Result<(), StorageError>>>) {
         let error = late.error();
-        let ends: Vec<oneshot::Sender<()>> =
-            part.into_iter().map(|member| member.fail(&error)).collect();
+        let turns: Vec<Turn> = part.into_iter().map(|member| member.fail(&error)).collect();
         let grace = self.calls.breaker(OPERATION).call_timeout();
         let store = self.calls.store.clone();
         self.calls.caller.runtime().spawn(async move {
             if !late.ended(grace).await {
                 tracing::warn!(
                     %store,
-                    changes = ends.len(),
+                    changes = turns.len(),
                     "a late call of the store has not ended in its grace"
                 );
             }
-            drop(ends);
+            turns.into_iter().for_each(Turn::end);
         });
     }
 }
@@ -177,7 +189,7 @@ impl<C: Clone + Send + 'static> Performer<C> {
 impl<C> Drop for Performer<C> {
     fn drop(&mut self) {
         if !self.finished {
-            self.shared.abandon();
+            self.shared.abandon(self.lane);
         }
     }
 }
@@ -231,14 +243,16 @@ impl<C> Member<C> {
             Ok(()) => self.slot.answer(Ok(())),
             Err(error) => self.slot.fail(error),
         }
+        self.turn.end();
     }
 
-    fn fail(self, error: &StorageError) -> oneshot::Sender<()> {
+    /// Answers; the turn is to be ended when nothing of the change can be under way any more.
+    fn fail(self, error: &StorageError) -> Turn {
         let operation = self.slot.question().operation();
         let persistence_id = self.slot.question().persistence_id().clone();
         let error = error.clone().with_operation(operation);
         self.slot.fail(error.with_persistence_id(persistence_id));
-        self.end
+        self.turn
     }
 }
 
@@ -303,12 +317,6 @@ fn checked(expected: usize, result: GroupResult) -> GroupResult {
     }
 }
 
-fn refuse_all<C>(members: impl IntoIterator<Item = Member<C>>, refusal: &Refusal) {
-    members
-        .into_iter()
-        .for_each(|member| member.refuse(refusal));
-}
-
 /// Refuses the parts that were not made; a change that failed a call by itself gets that error.
 fn give_up<C>(parts: Vec<Part<C>>, reason: &StorageError) {
     for Part { members, error } in parts.into_iter().rev() {
@@ -322,7 +330,7 @@ fn give_up<C>(parts: Vec<Part<C>>, reason: &StorageError) {
 fn fail_all<C>(members: impl IntoIterator<Item = Member<C>>, error: &StorageError) {
     members
         .into_iter()
-        .for_each(|member| drop(member.fail(error)));
+        .for_each(|member| member.fail(error).end());
 }
 
 /// Refuses the changes whose askers have gone; returns the others, in order.

@@ -1,52 +1,56 @@
 //! The order of commits.
 
-use actix_persistence_sql::{EventRow, SqlError, Values, get_integer};
+use actix_persistence_sql::{SqlError, Values, get_integer};
 use sqlx::MySqlConnection;
 
 use crate::Mysql;
-use crate::queries::JournalQueries;
+use crate::queries::CounterQueries;
 
-/// The place of an event in the order of commits.
+/// The place of an event or of the change of a state in the order of commits.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
-    pub(super) partition: i64,
-    pub(super) ordering: i64,
+pub(crate) struct Place {
+    pub(crate) partition: i64,
+    pub(crate) ordering: i64,
 }
 
-/// The numbers that events need.
-pub(super) struct Wanted {
-    /// The partition of each event.
+/// The numbers that rows need.
+pub(crate) struct Wanted {
+    /// The partition of each row.
     partitions: Vec<usize>,
-    /// The number of events of each partition.
+    /// The number of rows of each partition.
     wanted: Vec<i64>,
 }
 
 impl Wanted {
-    pub(super) fn by(queries: &JournalQueries, events: &[EventRow]) -> Result<Self, SqlError> {
+    /// Returns what rows of these slices need.
+    pub(crate) fn by(
+        queries: &CounterQueries,
+        slices: impl ExactSizeIterator<Item = u16>,
+    ) -> Result<Self, SqlError> {
         let mut wanted = vec![0_i64; usize::from(queries.partitions.number()?)];
-        let mut partitions = Vec::with_capacity(events.len());
-        for row in events {
-            let partition = usize::from(queries.partitions.of_slice(row.slice)?.nr());
+        let mut partitions = Vec::with_capacity(slices.len());
+        for slice in slices {
+            let partition = usize::from(queries.partitions.of_slice(slice)?.nr());
             wanted[partition] += 1;
             partitions.push(partition);
         }
         Ok(Self { partitions, wanted })
     }
 
-    /// Returns the partition of all events, and how many there are, if they are all of one.
-    pub(super) fn only(&self) -> Option<(i64, i64)> {
+    /// Returns the partition of all rows, and how many there are, if they are all of one.
+    pub(crate) fn only(&self) -> Option<(i64, i64)> {
         let (partition, number) = self.used().next()?;
         (number == self.partitions.len() as i64).then_some((partition, number))
     }
 
-    /// Returns the partitions of the events, and how many each of them has.
-    pub(super) fn used(&self) -> impl Iterator<Item = (i64, i64)> {
+    /// Returns the partitions of the rows, and how many each of them has.
+    pub(crate) fn used(&self) -> impl Iterator<Item = (i64, i64)> {
         let all = (0_i64..).zip(self.wanted.iter().copied());
         all.filter(|(_, wanted)| *wanted > 0)
     }
 
-    /// Returns, for each event, its partition and how many numbers there are between its own and the newest.
-    pub(super) fn places(&self) -> impl Iterator<Item = (i64, i64)> {
+    /// Returns, for each row, its partition and how many numbers there are between its own and the newest.
+    pub(crate) fn places(&self) -> impl Iterator<Item = (i64, i64)> {
         let mut left = self.wanted.clone();
         self.partitions.iter().map(move |&partition| {
             left[partition] -= 1;
@@ -55,16 +59,16 @@ impl Wanted {
     }
 }
 
-/// Numbers events, in the transaction of the caller: those of a partition follow on each other, above whatever was committed
-/// before.
+/// Numbers rows of these slices, in the transaction of the caller: those of a partition follow on each other, above
+/// whatever was committed before.
 ///
-/// Until the commit no other transaction can number events of these partitions, so this comes as late as it can.
-pub(super) async fn number(
+/// Until the commit no other transaction can number rows of these partitions, so this comes as late as it can.
+pub(crate) async fn number(
     connection: &mut MySqlConnection,
-    queries: &JournalQueries,
-    events: &[EventRow],
+    queries: &CounterQueries,
+    slices: impl ExactSizeIterator<Item = u16>,
 ) -> Result<Vec<Place>, SqlError> {
-    let Wanted { partitions, wanted } = Wanted::by(queries, events)?;
+    let Wanted { partitions, wanted } = Wanted::by(queries, slices)?;
     let used: Vec<usize> = (0..wanted.len()).filter(|&it| wanted[it] > 0).collect();
     let newest = match used.as_slice() {
         &[partition] => number_one(connection, queries, partition, &wanted).await?,
@@ -88,14 +92,14 @@ pub(super) async fn number(
 /// Does the work that most transactions of a few ids need, in one trip to the server.
 async fn number_one(
     connection: &mut MySqlConnection,
-    queries: &JournalQueries,
+    queries: &CounterQueries,
     partition: usize,
     wanted: &[i64],
 ) -> Result<Vec<i64>, SqlError> {
     let mut values = Values::<Mysql>::with_capacity(2);
     values.integer(wanted[partition]);
     values.integer(partition as i64);
-    let done = sqlx::query_with(queries.number_one.clone(), values.into_arguments())
+    let done = sqlx::query_with(queries.raise_one.clone(), values.into_arguments())
         .execute(connection)
         .await?;
     if done.rows_affected() != 1 {
@@ -108,7 +112,7 @@ async fn number_one(
 
 async fn number_several(
     connection: &mut MySqlConnection,
-    queries: &JournalQueries,
+    queries: &CounterQueries,
     used: &[usize],
     wanted: &[i64],
 ) -> Result<Vec<i64>, SqlError> {
@@ -126,7 +130,7 @@ async fn number_several(
         values.integer(partition as i64);
         partitions.integer(partition as i64);
     }
-    let done = sqlx::query_with(queries.number_many[power].clone(), values.into_arguments())
+    let done = sqlx::query_with(queries.raise_many[power].clone(), values.into_arguments())
         .execute(&mut *connection)
         .await?;
     if done.rows_affected() != used.len() as u64 {
@@ -146,8 +150,8 @@ async fn number_several(
     Ok(newest)
 }
 
-pub(super) fn missing() -> SqlError {
+pub(crate) fn missing() -> SqlError {
     SqlError::corrupt(
-        "the table that numbers events lacks a row; restore it with the highest 'ordering' of its partition",
+        "the table of counters lacks a row; restore it with the highest 'ordering' of its partition",
     )
 }
