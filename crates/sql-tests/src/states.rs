@@ -43,7 +43,8 @@ pub use groups::{
 };
 pub use groups_together::{
     a_group_beyond_the_limits_of_a_statement_is_stored,
-    changes_of_all_kinds_share_a_group_with_losers, groups_that_meet_in_opposite_orders_all_end,
+    changes_of_all_kinds_share_a_group_with_losers, groups_of_known_ids_that_meet_store_each_once,
+    groups_that_meet_in_opposite_orders_all_end,
 };
 pub use live_query::a_live_query_gives_every_last_state_of_a_thousand;
 pub use new_states::{
@@ -120,6 +121,7 @@ macro_rules! test_states {
             changes_of_all_kinds_share_a_group_with_losers
             a_group_beyond_the_limits_of_a_statement_is_stored
             groups_that_meet_in_opposite_orders_all_end
+            groups_of_known_ids_that_meet_store_each_once
             changes_of_a_group_leave_their_events
             no_event_of_a_group_goes_back
             changes_leave_their_events

@@ -310,6 +310,12 @@ impl SqlError {
         }
     }
 
+    /// Returns whether a statement took longer than it may.
+    pub(crate) fn is_time_out<D: Dialect>(&self) -> bool {
+        let class = self.reported().map(|error| D::error_class(error));
+        class.is_some_and(|class| class.kind == StorageErrorKind::Timeout)
+    }
+
     /// Returns whether other connections that wait for work are likely to be lost, too.
     pub(crate) fn ends_connections<D: Dialect>(&self) -> bool {
         match self {

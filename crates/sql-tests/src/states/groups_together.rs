@@ -115,22 +115,39 @@ pub async fn a_group_beyond_the_limits_of_a_statement_is_stored(tables: &dyn Tab
 /// # Panics
 /// If it is otherwise.
 pub async fn groups_that_meet_in_opposite_orders_all_end(tables: &dyn Tables) {
+    // Some are there, and some are new in each round; so no order of names is that of the kinds of changes.
+    meet(tables, |number| number % 3 == 0).await;
+}
+
+/// The same for ids that are there: no insert that fails shows who lost.
+///
+/// # Panics
+/// If it is otherwise.
+pub async fn groups_of_known_ids_that_meet_store_each_once(tables: &dyn Tables) {
+    meet(tables, |_| false).await;
+}
+
+async fn meet(tables: &dyn Tables, is_new_in_each_round: impl Fn(u64) -> bool) {
     const IDS: u64 = 30;
     const ROUNDS: u64 = 20;
     let stores = [tables.open().await, tables.open().await];
     for round in 1..=ROUNDS {
-        // Some are there, and some are new in each round; so no order of names is that of the kinds of changes.
-        let group = (0..IDS).map(|number| match number % 3 {
-            0 => state(&format!("{number:02} new in {round}"), 1).into(),
-            _ => state(&format!("{number:02}"), round).into(),
+        let group = (0..IDS).map(|number| match is_new_in_each_round(number) {
+            true => state(&format!("{number:02} new in {round}"), 1).into(),
+            false => state(&format!("{number:02}"), round).into(),
         });
         let group: Vec<StateWrite> = group.collect();
         let reversed = group.iter().rev().cloned().collect();
         let [one, other] = [&stores[0], &stores[1]];
         let (ones, others) = join(write(&**one, group), write(&**other, reversed)).await;
-        for (number, (one, other)) in ones.into_iter().zip(others.into_iter().rev()).enumerate() {
+        let pairs = ones.into_iter().zip(others.into_iter().rev());
+        for (number, (one, other)) in (0..IDS).zip(pairs) {
             assert_ne!(one.is_ok(), other.is_ok(), "{number}: {one:?}, {other:?}");
-            let revision = if number % 3 == 0 { 1 } else { round };
+            let revision = if is_new_in_each_round(number) {
+                1
+            } else {
+                round
+            };
             let lost = if one.is_ok() { other } else { one };
             assert_conflict(lost, revision - 1, revision);
         }

@@ -1,6 +1,6 @@
 //! Changes on their way into the database: one, or several in one transaction.
 
-use std::ops::RangeBounds;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
@@ -132,15 +132,14 @@ impl<D: Dialect> SqlStateStore<D> {
             [(_, _, id, _)] => error.with_persistence_id(id.clone()),
             _ => making.guilty.named_in(error),
         })?;
+        let is_doubtful = |number: &usize| {
+            let expected = asked[*number].3;
+            written[*number] == Written::Conflict { found: expected }
+        };
+        let doubtful: Vec<usize> = (0..asked.len()).filter(is_doubtful).collect();
+        let mut again = self.make_again(&making, &doubtful).await;
         for (number, (place, operation, id, expected)) in asked.into_iter().enumerate() {
-            let written = match written[number] {
-                // The row may be as expected by now, or others skip it and report no error.
-                Written::Conflict { found } if found == expected => {
-                    let alone = self.make_one_by_one(&making, number..number + 1).await;
-                    alone.map(|alone| alone[0])
-                }
-                written => Ok(written),
-            };
+            let written = again.remove(&number).unwrap_or(Ok(written[number]));
             outcomes[place] = match written {
                 Ok(written) => outcome(written, operation, id, expected),
                 Err(error) => Err(error.with_persistence_id(id)),
@@ -149,11 +148,40 @@ impl<D: Dialect> SqlStateStore<D> {
         Ok(outcomes)
     }
 
+    /// Makes changes once more that lost to a revision that is the expected one: their row may be as expected by now, or others
+    /// skip it and report no error.
+    ///
+    /// All of them in one transaction, so that a call takes no longer for many.
+    async fn make_again(
+        &self,
+        making: &Making<D>,
+        doubtful: &[usize],
+    ) -> HashMap<usize, Result<Written, StorageError>> {
+        if doubtful.is_empty() {
+            return HashMap::new();
+        }
+        let changes = doubtful
+            .iter()
+            .map(|&number| making.changes[number].clone());
+        let making = Making {
+            operation: making.operation,
+            changes: changes.collect(),
+            guilty: Arc::default(),
+            turn: Arc::clone(&making.turn),
+        };
+        let written = self.make_one_by_one(&making).await;
+        let of_each = doubtful.iter().enumerate().map(|(place, &number)| {
+            let written = written.as_ref().map(|written| written[place]);
+            (number, written.map_err(StorageError::clone))
+        });
+        of_each.collect()
+    }
+
     /// Makes changes by statements that they share, if they can, and else, or if the database refuses any of them, each by one of its
     /// own: that shows which one it refuses.
     async fn make(&self, making: &Making<D>) -> Result<Vec<Written>, StorageError> {
         let Some(tables) = together::tables_of(&making.changes) else {
-            return self.make_one_by_one(making, ..).await;
+            return self.make_one_by_one(making).await;
         };
         let company = match tables {
             1 => Company::None,
@@ -172,20 +200,15 @@ impl<D: Dialect> SqlStateStore<D> {
         match self.run(making.operation, company, changes, work).await {
             Err(error) if making.guilty.is_any() && error.is_not_stored() => {
                 tracing::debug!(%error, "making one by one the changes of which the database refuses some");
-                self.make_one_by_one(making, ..).await
+                self.make_one_by_one(making).await
             }
             written => written,
         }
     }
 
-    /// Makes some of the changes in one transaction, each by a statement of its own.
-    async fn make_one_by_one(
-        &self,
-        making: &Making<D>,
-        places: impl RangeBounds<usize>,
-    ) -> Result<Vec<Written>, StorageError> {
-        let places = (places.start_bound().cloned(), places.end_bound().cloned());
-        let company = match &making.changes[places] {
+    /// Makes the changes in one transaction, each by a statement of its own.
+    async fn make_one_by_one(&self, making: &Making<D>) -> Result<Vec<Written>, StorageError> {
+        let company = match &*making.changes {
             [Change { event: None, .. }] => Company::None,
             _ => Company::Others,
         };
@@ -195,8 +218,8 @@ impl<D: Dialect> SqlStateStore<D> {
             let _ = &turn;
             let (journal, guilty) = (journal.clone(), Arc::clone(&noted));
             Box::pin(async move {
-                let (changes, journal) = (&changes[places], journal.as_deref());
-                write::write_all::<D>(connection, changes, rule, journal, opening, &guilty).await
+                let journal = journal.as_deref();
+                write::write_all::<D>(connection, &changes, rule, journal, opening, &guilty).await
             })
         });
         let changes = Arc::clone(&making.changes);

@@ -36,8 +36,10 @@ impl Guilty {
     }
 
     /// Notes that a statement failed that several changes share; returns the error.
+    ///
+    /// One that took too long shows none of them: a server that is too slow for one statement is not asked for hundreds.
     pub(super) fn note_any<D: Dialect>(&self, error: SqlError) -> SqlError {
-        if error.may_be_of_a_row::<D>() {
+        if error.may_be_of_a_row::<D>() && !error.is_time_out::<D>() {
             *self.lock() = Some(Suspect::Any);
         }
         error

@@ -58,6 +58,17 @@ pub(super) struct Change<D: Dialect> {
     pub(super) event: Option<ChangeEvent>,
 }
 
+impl<D: Dialect> Clone for Change<D> {
+    fn clone(&self) -> Self {
+        Self {
+            statements: Arc::clone(&self.statements),
+            queries: self.queries.clone(),
+            row: self.row.clone(),
+            event: self.event.clone(),
+        }
+    }
+}
+
 /// The handler and the journal of a change that code of the application accompanies.
 pub(super) struct Accompaniment<'a, D: Dialect> {
     pub(super) handling: &'a Handling,
@@ -105,14 +116,16 @@ pub(super) async fn write_all<D: Dialect>(
     Ok(all)
 }
 
-/// Returns the places of changes in the order in which they lock rows, which is that of [`StateRows`](crate::StateRows), if
-/// they can be made in any.
+/// Returns the places of changes in the order in which they lock rows, which is that of changes that share statements, if
+/// they can be made in any: one table after the other, each in the order of [`StateRows`](crate::StateRows).
 fn in_order<D: Dialect>(changes: &[Change<D>]) -> Vec<usize> {
     let mut places: Vec<usize> = (0..changes.len()).collect();
     if super::together::tables_of(changes).is_some() {
         places.sort_by_key(|&place| {
-            let row = &changes[place].row;
-            (row.revision == 1, &row.id)
+            let Change {
+                statements, row, ..
+            } = &changes[place];
+            (statements.revision.as_str(), row.revision == 1, &row.id)
         });
     }
     places
