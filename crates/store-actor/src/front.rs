@@ -22,6 +22,8 @@ const UNBOUNDED: usize = 0;
 pub struct Front<S: StoreService> {
     service: Arc<S>,
     shell: Addr<Shell<S>>,
+    /// Keeps the thread on which the actor lives.
+    _thread: StoreThread,
     /// Counts the requests in the mailbox of the actor: none passes by those that were sent before it.
     in_mailbox: Outstanding,
 }
@@ -34,6 +36,7 @@ impl<S: StoreService> Front<S> {
         runtime.spawn(initialize(Arc::downgrade(&service), timeout));
         Self {
             shell: Shell::start(&service, thread),
+            _thread: thread.clone(),
             service,
             in_mailbox: Outstanding::new(),
         }

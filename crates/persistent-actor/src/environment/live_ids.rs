@@ -158,8 +158,9 @@ impl LiveIds {
         self.lock().drain.is_some()
     }
 
-    /// Waits until the actor that has the id at the call is gone, and returns why it could not be recovered; a successor
-    /// that is started meanwhile is not waited for. Returns at once if the id is not live.
+    /// Waits until the actor that has the id at the call is gone, and those before it that are still stopping, and returns
+    /// why it could not be recovered; a successor that is started meanwhile is not waited for. Returns at once if the id is
+    /// not live.
     ///
     /// The reason is `None` for an actor that was recovered, or stopped before it was.
     ///
@@ -172,8 +173,20 @@ impl LiveIds {
         persistence_id: &PersistenceId,
     ) -> impl Future<Output = Option<Arc<RecoveryError>>> + use<> {
         let live = self.lock();
-        let gone = live.live.get(persistence_id).map(|live| live.gone.clone());
-        async move { gone?.wait().await }
+        let live = live.live.get(persistence_id);
+        let earlier: Vec<_> = live
+            .iter()
+            .flat_map(|live| &live.earlier)
+            .map(|live| live.gone.clone())
+            .collect();
+        let gone = live.map(|live| live.gone.clone());
+        async move {
+            // One of these may be the last to go.
+            for gone in earlier {
+                gone.wait().await;
+            }
+            gone?.wait().await
+        }
     }
 
     /// Returns why the last recovery of the actor that has the id failed; `None` if it has none, or one that is
@@ -374,11 +387,13 @@ mod tests {
         let third = ids.register(&id()).unwrap();
         let drain = ids.drain();
         assert_eq!(drain.actors(), 3);
+        let mut stopped = Box::pin(ids.stopped(&id()));
         drop(second);
         assert!(third.predecessors_gone().now_or_never().is_none());
-        drop(first);
-        assert!(third.predecessors_gone().now_or_never().is_some());
         drop(third);
+        assert!((&mut stopped).now_or_never().is_none());
+        drop(first);
+        assert!(stopped.now_or_never().is_some());
         assert!(drain.finished().now_or_never().is_some());
         assert!(ids.is_empty());
     }

@@ -44,8 +44,8 @@ const AT_REVISION: &str = " AND s.revision = {before_at}::bigint";
 /// A statement that commits by itself and stores many rows, each as [`REPLACE`] and [`AT_REVISION`] or [`INSERT`] do.
 ///
 /// Each row that it stores depends on `numbered`, so that the transaction is announced before it has a number. Rows are locked in
-/// the order of their ids, and those that are replaced before any is inserted: that counts them. Ids are named twice, so
-/// that a plan that was made for a small table, and is kept, reads no others. A row that lost comes with the revision at the
+/// the order of their ids, and those that are replaced before any is inserted: that counts them. With the ids named
+/// in an `= ANY` as well, they would be locked in the order of the table. A row that lost comes with the revision at the
 /// beginning of the statement, which others may have raised since.
 const STORE_TOGETHER: &str = "\
 WITH numbered AS MATERIALIZED (
@@ -56,8 +56,7 @@ WITH numbered AS MATERIALIZED (
         manifest = n.manifest, payload = {payload_written}, checksum = n.checksum,
         ordering = (SELECT ordering FROM numbered)
     FROM {rows}
-    WHERE s.persistence_id = n.id AND s.persistence_id = ANY ($1::text[]) AND n.revision > 1
-      AND s.revision = n.revision - 1
+    WHERE s.persistence_id = n.id AND n.revision > 1 AND s.revision = n.revision - 1
     RETURNING s.persistence_id
 ), inserted AS (
     INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload,
@@ -71,7 +70,7 @@ WITH numbered AS MATERIALIZED (
 )
 SELECT h.place, COALESCE(s.revision, 0)
 FROM unnest($1::text[]) WITH ORDINALITY AS h (id, place)
-    LEFT JOIN {state_table} AS s ON s.persistence_id = h.id AND s.persistence_id = ANY ($1::text[])
+    LEFT JOIN {state_table} AS s ON s.persistence_id = h.id
 WHERE h.id NOT IN (SELECT persistence_id FROM replaced UNION ALL SELECT persistence_id FROM inserted)";
 
 const ROWS: &str = "\

@@ -148,3 +148,42 @@ async fn a_server_that_may_only_be_read_is_refused_at_the_start() {
     let says = "default_transaction_read_only is on";
     assert_error(&error, StorageErrorKind::AccessDenied, says);
 }
+
+/// Rows in another order than their ids, so that a plan that takes them as they lie locks them in that one.
+#[tokio::test]
+async fn a_group_locks_rows_in_the_order_of_ids_however_they_lie() {
+    let place = Place::new().await;
+    let store = place.state_store_with(place.options()).await;
+    let names: Vec<String> = (0..30).map(|number| format!("{number:02}")).collect();
+    for name in names.iter().rev() {
+        store.upsert(state(name, 1)).await.unwrap();
+    }
+    let group = |revision| {
+        let changes = names.iter().map(|name| state(name, revision).into());
+        changes.collect::<Vec<_>>()
+    };
+    // The plan is made and kept.
+    for revision in 2..=8 {
+        let outcomes = store.write_group(group(revision)).await.unwrap();
+        assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+    }
+    let row = |name: &str| {
+        format!("SELECT FROM durable_state WHERE persistence_id = 'Test|{name}' FOR UPDATE NOWAIT")
+    };
+    let mut other = place.connection().await;
+    execute(&mut other, "BEGIN").await;
+    execute(&mut other, row("00")).await;
+    let writing = store.write_group(group(9));
+    let looking = async {
+        let waits = "SELECT COUNT(*) FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)
+            WHERE a.datname = current_database() AND NOT l.granted";
+        while place.number(waits).await == 0 {}
+        // It waits for the first row, and holds none of the others.
+        for name in &names[1..] {
+            execute(&mut other, row(name)).await;
+        }
+        execute(&mut other, "ROLLBACK").await;
+    };
+    let (outcomes, ()) = tokio::join!(writing, looking);
+    assert!(outcomes.unwrap().iter().all(Result::is_ok));
+}

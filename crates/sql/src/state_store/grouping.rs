@@ -36,6 +36,19 @@ struct Making<D: Dialect> {
     turn: Arc<Turn>,
 }
 
+impl<D: Dialect> Making<D> {
+    /// Returns some of the changes, with the same turn.
+    fn of(&self, numbers: &[usize]) -> Self {
+        let changes = numbers.iter().map(|&number| self.changes[number].clone());
+        Self {
+            operation: self.operation,
+            changes: changes.collect(),
+            guilty: Arc::default(),
+            turn: Arc::clone(&self.turn),
+        }
+    }
+}
+
 impl<D: Dialect> SqlStateStore<D> {
     /// Makes one change, with the change handler of its type.
     pub(super) async fn write(&self, change: StateWrite) -> Result<(), StorageError> {
@@ -137,7 +150,10 @@ impl<D: Dialect> SqlStateStore<D> {
             written[*number] == Written::Conflict { found: expected }
         };
         let doubtful: Vec<usize> = (0..asked.len()).filter(is_doubtful).collect();
-        let mut again = self.make_again(&making, &doubtful).await;
+        let mut again = match doubtful.is_empty() {
+            true => HashMap::new(),
+            false => self.make_again(&making, &doubtful).await,
+        };
         for (number, (place, operation, id, expected)) in asked.into_iter().enumerate() {
             let written = again.remove(&number).unwrap_or(Ok(written[number]));
             outcomes[place] = match written {
@@ -151,30 +167,31 @@ impl<D: Dialect> SqlStateStore<D> {
     /// Makes changes once more that lost to a revision that is the expected one: their row may be as expected by now, or others
     /// skip it and report no error.
     ///
-    /// All of them in one transaction, so that a call takes no longer for many.
+    /// All of them in one transaction, so that a call takes no longer for many; if that fails and stored nothing, each by
+    /// itself, so that none fails for another.
     async fn make_again(
         &self,
         making: &Making<D>,
         doubtful: &[usize],
     ) -> HashMap<usize, Result<Written, StorageError>> {
-        if doubtful.is_empty() {
-            return HashMap::new();
+        let together = self.make_one_by_one(&making.of(doubtful)).await;
+        match together {
+            Err(error) if doubtful.len() > 1 && error.is_not_stored() => {
+                let mut alone = HashMap::with_capacity(doubtful.len());
+                for &number in doubtful {
+                    let written = self.make_one_by_one(&making.of(&[number])).await;
+                    alone.insert(number, written.map(|written| written[0]));
+                }
+                alone
+            }
+            together => {
+                let of_each = doubtful.iter().enumerate().map(|(place, &number)| {
+                    let written = together.as_ref().map(|written| written[place]);
+                    (number, written.map_err(StorageError::clone))
+                });
+                of_each.collect()
+            }
         }
-        let changes = doubtful
-            .iter()
-            .map(|&number| making.changes[number].clone());
-        let making = Making {
-            operation: making.operation,
-            changes: changes.collect(),
-            guilty: Arc::default(),
-            turn: Arc::clone(&making.turn),
-        };
-        let written = self.make_one_by_one(&making).await;
-        let of_each = doubtful.iter().enumerate().map(|(place, &number)| {
-            let written = written.as_ref().map(|written| written[place]);
-            (number, written.map_err(StorageError::clone))
-        });
-        of_each.collect()
     }
 
     /// Makes changes by statements that they share, if they can, and else, or if the database refuses any of them, each by one of its

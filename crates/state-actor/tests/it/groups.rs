@@ -307,6 +307,73 @@ fn a_change_in_the_way_of_its_neighbours_alone_is_made_after_them() {
     });
 }
 
+/// A store makes changes in an order of its own, so the first one may be the last to be made.
+#[test]
+fn the_first_change_of_a_group_is_made_after_its_neighbours_too() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::in_groups(settings()).await;
+        let (_first, called, replies) = behind_a_call(&mut fixture, &["a", "b"]).await;
+        called.makes_all();
+        let calls = &mut fixture.calls;
+        let called = calls.expect_group(&[("a", 1), ("b", 1)]).await;
+        called.fails(named("a", StorageErrorKind::Constraint));
+        calls.expect_group(&[("b", 1)]).await.makes_all();
+        calls.expect_group(&[("a", 1)]).await.makes_all();
+        for reply in replies {
+            assert!(now(reply).await.is_ok());
+        }
+    });
+}
+
+#[test]
+fn a_named_change_whose_time_is_over_gets_its_own_error() {
+    on_paused_clock(async {
+        let mut short = settings();
+        short.write_timeout = seconds(1);
+        let mut fixture = Fixture::in_groups(short).await;
+        let (_first, called, mut replies) = behind_a_call(&mut fixture, &["a", "b"]).await;
+        called.makes_all();
+        let group = [("a", 1), ("b", 1)];
+        let called = fixture.calls.expect_group(&group).await;
+        called.fails(named("b", StorageErrorKind::Constraint));
+        let other = fixture.calls.expect_group(&group[..1]).await;
+        tokio::time::sleep(seconds(2)).await;
+        let error = now(replies.remove(1)).await.unwrap_err();
+        assert_eq!(error.kind(), StorageErrorKind::Constraint);
+        assert!(error.is_not_stored());
+        other.makes_all();
+        assert!(now(replies.remove(0)).await.is_ok());
+        assert!(fixture.calls.is_quiet().await);
+    });
+}
+
+#[test]
+fn a_change_that_is_too_slow_does_not_fail_the_other_half_of_its_group() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::in_groups(settings()).await;
+        let (_first, called, mut replies) =
+            behind_a_call(&mut fixture, &["a", "b", "c", "d"]).await;
+        called.makes_all();
+        let slow = || StorageError::new(StorageErrorKind::Timeout, Operation::UpsertState);
+        let slow = || slow().not_stored();
+        let calls = &mut fixture.calls;
+        let group = [("a", 1), ("b", 1), ("c", 1), ("d", 1)];
+        calls.expect_group(&group).await.fails(slow());
+        calls.expect_group(&group[..2]).await.makes_all();
+        calls.expect_group(&group[2..]).await.fails(slow());
+        // The last of the waits that are made for it.
+        calls.expect_group(&group[2..3]).await.fails(slow());
+        for reply in replies.drain(..2) {
+            assert!(now(reply).await.is_ok());
+        }
+        for reply in replies {
+            assert!(now(reply).await.unwrap_err().is_not_stored());
+        }
+        assert!(calls.is_quiet().await);
+        fixture.handle.drained().await;
+    });
+}
+
 #[test]
 fn a_group_of_which_every_row_is_held_is_given_up_soon() {
     on_paused_clock(async {

@@ -197,6 +197,15 @@ fn no_request_passes_one_that_is_in_the_mailbox() {
 }
 
 #[test]
+fn the_thread_of_the_actor_lives_as_long_as_the_front() {
+    let fixture = Fixture::start(idle_runtime(), &StoreThread::start("stores").unwrap());
+    let early = fixture.send(1, false);
+    let ready = fixture.front.service().gate.ready();
+    fixture.runtime.block_on(ready).unwrap();
+    assert_eq!(fixture.answer(early).unwrap(), 1);
+}
+
+#[test]
 fn a_runtime_that_ends_before_initialising_began_answers_all_the_same() {
     let thread = StoreThread::start("stores").unwrap();
     let fixture = Fixture::start(idle_runtime(), &thread);

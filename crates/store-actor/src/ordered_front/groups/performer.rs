@@ -98,12 +98,12 @@ impl<C: Clone + Send + 'static> Performer<C> {
     async fn perform_parts(&self, group: Vec<Member<C>>) -> Tally {
         let mut tally = Tally::default();
         let mut parts = vec![Part::of(group)];
-        while let Some(Part { members: part, .. }) = parts.pop() {
+        while let Some(mut part) = parts.pop() {
             // Those of the whole group have just been looked at; a part may have waited for others.
-            let mut part = match tally.called {
-                true => without_dead(part),
-                false => part,
-            };
+            if tally.called {
+                part.leave_dead();
+            }
+            let mut part = part.members;
             if part.is_empty() {
                 continue;
             }
@@ -147,13 +147,9 @@ impl<C: Clone + Send + 'static> Performer<C> {
                 Some(place) if tally.named <= GUILTY_ENOUGH => {
                     tracing::debug!(changes = part.len(), %error, "a change failed its group");
                     let guilty = part.remove(place);
-                    if place == 0 {
-                        // No other change was made before it: it would end the same way alone.
-                        fail_all([guilty], &error);
-                    } else {
-                        // The others must not wait for it.
-                        parts.insert(0, Part::named(guilty, error));
-                    }
+                    // Alone it may end otherwise: a store makes changes in an order of its own, and a neighbour may have been
+                    // in its way. The others must not wait for it.
+                    parts.insert(0, Part::named(guilty, error));
                     parts.push(Part::of(part));
                 }
                 _ => {
@@ -198,9 +194,9 @@ impl Tally {
     fn count(&mut self, changes: usize, result: &GroupResult, is_named: bool) {
         self.called = true;
         if let Err(error) = result
-            && is_named
+            && (is_named || is_slow(error))
         {
-            self.named += 1;
+            self.named += u32::from(is_named);
             self.in_vain += u32::from(!may_be_one_request(error));
         }
         let failure = match result {
@@ -268,6 +264,20 @@ impl<C> Part<C> {
             error: Some(error),
         }
     }
+
+    /// Answers the changes whose time is over: with the error of the call that one of them failed, if there is one.
+    fn leave_dead(&mut self) {
+        let members = std::mem::take(&mut self.members);
+        match &self.error {
+            None => self.members = without_dead(members),
+            Some(error) => {
+                let now = Instant::now();
+                let (dead, left) = members.into_iter().partition(|member| member.is_dead(now));
+                self.members = left;
+                fail_all::<C>(dead, error);
+            }
+        }
+    }
 }
 
 /// Waits for the end of a call; the changes of later parts are refused as soon as their time is over.
@@ -281,9 +291,7 @@ async fn end_of<C, T>(call: impl Future<Output = CallEnd<T>>, parts: &mut [Part<
         if let Ok(end) = timeout_at(first, &mut call).await {
             return end;
         }
-        for part in parts.iter_mut() {
-            part.members = without_dead(std::mem::take(&mut part.members));
-        }
+        parts.iter_mut().for_each(Part::leave_dead);
     }
 }
 
@@ -299,7 +307,12 @@ fn place_of<C>(error: &StorageError, part: &[Member<C>]) -> Option<usize> {
 }
 
 fn can_split(error: &StorageError) -> bool {
-    error.is_not_stored() && may_be_one_request(error)
+    is_slow(error) || (error.is_not_stored() && may_be_one_request(error))
+}
+
+/// Returns whether the changes took longer than the store lets them, together: one of them may be what is slow.
+fn is_slow(error: &StorageError) -> bool {
+    error.is_not_stored() && error.kind() == StorageErrorKind::Timeout
 }
 
 /// Fails unless there is one outcome for each change: a store that returns too many or too few says nothing about any
