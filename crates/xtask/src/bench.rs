@@ -134,7 +134,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 fn build(choice: Choice, workspace: &Workspace) -> Command {
     if choice == Choice::Peers {
         let mut build = workspace::cargo("build");
-        build.args(["--release", "--locked", "--manifest-path"]);
+        build.args(["--release", "--manifest-path"]);
         build.arg(workspace.metadata.workspace_root.join(PEERS));
         // Beside what the workspace builds.
         build.arg("--target-dir");
