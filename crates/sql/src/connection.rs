@@ -295,7 +295,11 @@ impl<C: Connector> Connections<C> {
     {
         let mut call = self.visit(visit);
         call.begin = begin;
-        self.perhaps_begun(operation, call, input, work).await
+        if C::Dialect::WORK_BEGINS {
+            return self.begun_by_work(operation, call, input, work).await;
+        }
+        let work = with_opening::<C::Dialect, _, _>(work, Opening::Done);
+        self.repeated(operation, call, input, work).await
     }
 
     async fn repeated<I, T>(
@@ -376,7 +380,7 @@ impl<C: Connector> Connections<C> {
         }
     }
 
-    /// Writes as [`write`](Self::write) does, for work that begins its transaction where the dialect says so.
+    /// Writes as [`write`](Self::write) does, for work that begins its transaction if it `begins` one.
     ///
     /// # Errors
     /// As for [`write`](Self::write).
@@ -385,6 +389,7 @@ impl<C: Connector> Connections<C> {
     /// The work goes on to its end even if the future is dropped.
     pub async fn begin_and_write<I, T>(
         &self,
+        begins: bool,
         operation: Operation,
         input: I,
         work: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I, Opening) -> Work<'c, T>
@@ -396,54 +401,15 @@ impl<C: Connector> Connections<C> {
         I: Clone + Send + 'static,
         T: Send + 'static,
     {
-        if C::Dialect::WORK_BEGINS {
+        if begins {
             let call = self.call(&self.writers);
-            return self.perhaps_begun(operation, call, input, work).await;
+            return self.begun_by_work(operation, call, input, work).await;
         }
         let work = with_opening::<C::Dialect, _, _>(work, Opening::Done);
         self.write(operation, input, work).await
     }
 
-    /// Runs work in a transaction, which it begins itself where the dialect says so.
-    async fn perhaps_begun<I, T>(
-        &self,
-        operation: Operation,
-        call: Call<C>,
-        input: I,
-        work: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I, Opening) -> Work<'c, T>
-        + Send
-        + Sync
-        + 'static,
-    ) -> Result<T, StorageError>
-    where
-        I: Clone + Send + 'static,
-        T: Send + 'static,
-    {
-        if !C::Dialect::WORK_BEGINS {
-            let work = with_opening::<C::Dialect, _, _>(work, Opening::Done);
-            return self.repeated(operation, call, input, work).await;
-        }
-        self.begun_by_work(operation, call, input, work).await
-    }
-
     /// Runs work in a transaction that it begins itself.
-    pub(crate) async fn write_beginning<I, T>(
-        &self,
-        operation: Operation,
-        input: I,
-        work: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I, Opening) -> Work<'c, T>
-        + Send
-        + Sync
-        + 'static,
-    ) -> Result<T, StorageError>
-    where
-        I: Clone + Send + 'static,
-        T: Send + 'static,
-    {
-        let call = self.call(&self.writers);
-        self.begun_by_work(operation, call, input, work).await
-    }
-
     async fn begun_by_work<I, T>(
         &self,
         operation: Operation,

@@ -15,7 +15,7 @@ use actix_persistence_storage_api::{
 };
 use async_trait::async_trait;
 
-use crate::connection::{Connections, Opening, with_opening, work_at_once, work_on};
+use crate::connection::{Connections, work_at_once, work_on};
 use crate::group::plan;
 use crate::refusal;
 use crate::row::{get_epoch_or_changes, get_integer, get_number, get_writer};
@@ -126,14 +126,10 @@ impl<D: Dialect> SqlJournal<D> {
                 .write_at_once(operation, group, at_once, append)
                 .await;
         }
-        if D::begins_append(&group) {
-            return self
-                .connections
-                .write_beginning(operation, group, append)
-                .await;
-        }
-        let append = with_opening::<D, _, _>(append, Opening::Done);
-        self.connections.write(operation, group, append).await
+        let begins = D::begins_append(&group);
+        self.connections
+            .begin_and_write(begins, operation, group, append)
+            .await
     }
 
     /// Hides events, which is all that a delete promises, in a transaction that does not grow with them.
@@ -281,6 +277,7 @@ impl<D: Dialect> Journal for SqlJournal<D> {
         let taken = self
             .connections
             .begin_and_write(
+                D::WORK_BEGINS,
                 Operation::TakeOver,
                 requests.to_vec(),
                 move |connection, requests, opening| {

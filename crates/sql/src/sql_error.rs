@@ -156,11 +156,15 @@ impl SqlError {
 
     /// Returns whether the database refuses every login, or every write.
     pub(crate) fn is_refusal<D: Dialect>(&self) -> bool {
-        let kind = match self {
+        self.kind::<D>() == Some(StorageErrorKind::AccessDenied)
+    }
+
+    /// Returns the kind of what was refused, or of what the database reported.
+    fn kind<D: Dialect>(&self) -> Option<StorageErrorKind> {
+        match self {
             SqlError::Refused { kind, .. } => Some(*kind),
             error => error.reported().map(|error| D::error_class(error).kind),
-        };
-        kind == Some(StorageErrorKind::AccessDenied)
+        }
     }
 
     /// Returns whether it is trouble with the database itself, whichever call met it.
@@ -312,8 +316,7 @@ impl SqlError {
 
     /// Returns whether a statement took longer than it may.
     pub(crate) fn is_time_out<D: Dialect>(&self) -> bool {
-        let class = self.reported().map(|error| D::error_class(error));
-        class.is_some_and(|class| class.kind == StorageErrorKind::Timeout)
+        self.kind::<D>() == Some(StorageErrorKind::Timeout)
     }
 
     /// Returns whether other connections that wait for work are likely to be lost, too.

@@ -182,14 +182,15 @@ impl<D: Dialect> SqlStateStore<D> {
     {
         let connections = &self.connections;
         match company {
-            Company::None => connections.begin_and_write(operation, input, work).await,
-            Company::Others if D::WORK_BEGINS => {
-                connections.begin_and_write(operation, input, work).await
-            }
-            Company::Others => {
+            Company::Others if !D::WORK_BEGINS => {
                 let work = with_opening::<D, _, _>(work, Opening::Done);
                 connections
                     .transaction_storing(operation, input, work)
+                    .await
+            }
+            Company::None | Company::Others => {
+                connections
+                    .begin_and_write(D::WORK_BEGINS, operation, input, work)
                     .await
             }
             Company::Application(visit) => {

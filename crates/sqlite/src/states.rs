@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use actix_persistence_sql::{
-    ConnectionOf, Opening, SqlError, SqlNames, StateDialect, StateRow, StateRows, Values, get_key,
-    get_number, row_was_skipped, state_counter_is_missing,
+    ConnectionOf, Opening, SqlError, SqlNames, SqlxDatabase, StateDialect, StateRow, StateRows,
+    Values, get_key, get_number, row_was_skipped, state_counter_is_missing,
 };
 use actix_persistence_storage_api::{PersistenceId, Revision};
-use sqlx::{SqlStr, SqliteConnection};
+use sqlx::{Sqlite as Database, SqliteConnection};
 
 use crate::Sqlite;
 use crate::queries::{RowsStatement, StateQueries, chunk_sizes};
@@ -100,7 +100,10 @@ async fn store(
             row.add_to(&mut values);
             values.integer(*place);
         }
-        if execute(connection, statement.of(size), values).await? != size as u64 {
+        let stored = Database::execute(connection, statement.of(size), values.into_arguments())
+            .await?
+            .rows_affected();
+        if stored != size as u64 {
             return Err(row_was_skipped());
         }
     }
@@ -115,19 +118,11 @@ async fn raise(
 ) -> Result<(), SqlError> {
     let mut values = Values::<Sqlite>::with_capacity(1);
     values.integer(by);
-    match execute(connection, queries.raise.clone(), values).await? {
+    match Database::execute(connection, queries.raise.clone(), values.into_arguments())
+        .await?
+        .rows_affected()
+    {
         1 => Ok(()),
         _ => Err(state_counter_is_missing()),
     }
-}
-
-async fn execute(
-    connection: &mut SqliteConnection,
-    sql: SqlStr,
-    values: Values<Sqlite>,
-) -> Result<u64, SqlError> {
-    let result = sqlx::query_with(sql, values.into_arguments())
-        .execute(connection)
-        .await?;
-    Ok(result.rows_affected())
 }

@@ -119,8 +119,9 @@ pub trait StateStore: Any + Send + Sync {
     /// The default makes one call for each change.
     ///
     /// # Contract
-    /// - **D-GROUP-1**: Each change is stored or refused as by a call of its own after those before it. The changes may be of
-    ///   any ids, several of one id, and each may be an upsert or a delete.
+    /// - **D-GROUP-1**: Each change is stored or refused as by a call of its own, after those of its id before it. The changes
+    ///   may be of any ids, several of one id, and each may be an upsert or a delete; between ids the store chooses the
+    ///   order.
     /// - **D-GROUP-2**: A change that is refused with an outcome of its own has no effect, and keeps no other from being
     ///   stored.
     /// - **D-GROUP-3**: After the call has returned, every change whose outcome is success is durable, and every `get` that

@@ -10,7 +10,7 @@ use actix_persistence_store_actor::{Reply, StoreThread};
 use futures_util::FutureExt;
 use tokio::time::timeout;
 
-use crate::fixture::{Fixture, id, is_stored, now, on_paused_clock, seconds, settings};
+use crate::fixture::{Fixture, id, is_stored, now, on_paused_clock, seconds, settings, threads};
 use crate::scripted_journal::{Call, Called, Probe, ScriptedJournal, settle};
 
 const ALONE: Call = Call::Command(CommandTurn::Alone);
@@ -236,11 +236,7 @@ fn it_waits_for_a_late_write_that_may_still_be_stored() {
 
 #[test]
 fn those_of_several_threads_do_not_wait_for_each_other_in_turn() {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = threads(2);
     let thread = StoreThread::start("stores").unwrap();
     let capabilities = JournalCapabilities::default().with_lanes(16);
     let (journal, mut calls) = ScriptedJournal::new(capabilities);

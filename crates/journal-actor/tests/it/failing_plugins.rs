@@ -11,7 +11,8 @@ use actix_persistence_store_actor::StoreThread;
 use tokio::time::Instant;
 
 use crate::fixture::{
-    Fixture, atomic_write, failure, id, is_stored, now, on_paused_clock, seconds, settings, write,
+    Fixture, atomic_write, failure, id, is_stored, now, on_paused_clock, seconds, settings,
+    threads, write,
 };
 use crate::scripted_journal::{Call, ScriptedJournal, settle};
 
@@ -186,11 +187,7 @@ fn outcomes_go_to_those_who_asked() {
 
 #[test]
 fn sent_calls_are_unknown_and_queued_not_stored_when_the_runtime_ends() {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = threads(1);
     let thread = StoreThread::start("stores").unwrap();
     let (journal, mut calls) = ScriptedJournal::new(JournalCapabilities::default());
     let handle = JournalHandle::start(
@@ -224,11 +221,7 @@ fn sent_calls_are_unknown_and_queued_not_stored_when_the_runtime_ends() {
 
 #[test]
 fn a_runtime_that_ends_before_initialising_did_answers_too() {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = threads(1);
     let thread = StoreThread::start("stores").unwrap();
     let (journal, mut calls) = ScriptedJournal::new(JournalCapabilities::default());
     let handle = JournalHandle::start(

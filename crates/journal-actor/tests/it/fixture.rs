@@ -13,7 +13,7 @@ use actix_persistence_storage_api::{
 use actix_persistence_store_actor::{Reply, StoreThread};
 use actix_rt::{System, SystemRunner};
 use futures_util::FutureExt;
-use tokio::runtime::{Builder, Handle};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::time::Instant;
 
 use crate::scripted_journal::{Call, Called, Calls, ScriptedJournal, settle};
@@ -37,6 +37,15 @@ fn paused() -> SystemRunner {
         .build()
         .unwrap();
     System::with_tokio_rt(|| runtime)
+}
+
+/// Returns a runtime with so many threads, for tests in which several run at once.
+pub(crate) fn threads(number: usize) -> Runtime {
+    Builder::new_multi_thread()
+        .worker_threads(number)
+        .enable_all()
+        .build()
+        .unwrap()
 }
 
 pub(crate) fn settings() -> JournalSettings {

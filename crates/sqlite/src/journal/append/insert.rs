@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use actix_persistence_sql::{EventRow, SqlError, Values};
+use actix_persistence_sql::{EventRow, SqlError, SqlxDatabase, Values};
 use actix_persistence_storage_api::PersistenceId;
-use sqlx::{SqlStr, SqliteConnection};
+use sqlx::{Sqlite as Database, SqliteConnection};
 
 use crate::Sqlite;
 use crate::queries::{JournalQueries, chunk_sizes};
@@ -36,7 +36,9 @@ pub(super) async fn insert(
         for row in events.by_ref().take(size) {
             add_event(&mut values, row, has_metadata);
         }
-        let inserted = execute(connection, statement.of(size), values).await?;
+        let inserted = Database::execute(connection, statement.of(size), values.into_arguments())
+            .await?
+            .rows_affected();
         if inserted != size as u64 {
             return Err(SqlError::corrupt(format!(
                 "SQLite inserted {inserted} of {size} rows"
@@ -50,7 +52,12 @@ pub(super) async fn insert(
         for row in tags.by_ref().take(size) {
             add_tag(&mut values, row);
         }
-        execute(connection, queries.insert_tags.of(size), values).await?;
+        Database::execute(
+            connection,
+            queries.insert_tags.of(size),
+            values.into_arguments(),
+        )
+        .await?;
     }
     Ok(())
 }
@@ -89,15 +96,4 @@ pub(super) fn add_tag(values: &mut Values<Sqlite>, row: TagRow) {
     values.id(&row.id);
     values.integer(row.sequence_nr);
     values.shared_text(row.tag);
-}
-
-async fn execute(
-    connection: &mut SqliteConnection,
-    sql: SqlStr,
-    values: Values<Sqlite>,
-) -> Result<u64, SqlError> {
-    let result = sqlx::query_with(sql, values.into_arguments())
-        .execute(connection)
-        .await?;
-    Ok(result.rows_affected())
 }
