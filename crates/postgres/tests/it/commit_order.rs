@@ -62,19 +62,18 @@ impl Walk<'_> {
     }
 }
 
-/// Makes transactions, on a new connection whenever a session was ended; returns the number of transactions that were
-/// committed.
-async fn write_at_random(place: &Place, id: String, transactions: usize) -> usize {
+/// Makes transactions, on a new connection whenever a session was ended, until enough were committed and enough pages were
+/// read meanwhile.
+async fn write_at_random(place: &Place, id: String, pages: &AtomicUsize) {
     let mut walk = Walk { id: &id, next: 0 };
     let mut connection = place.connection().await;
     let mut committed = 0;
-    for _ in 0..transactions {
+    while committed < TRANSACTIONS || pages.load(Ordering::Acquire) < PAGES {
         match walk.transaction(&mut connection).await {
             Some(last) => committed += usize::from(last == "COMMIT"),
             None => connection = place.connection().await,
         }
     }
-    committed
 }
 
 /// A writer that is under way, whatever it ends with.
@@ -106,7 +105,8 @@ async fn disturb(place: &Place, writers: &AtomicUsize) {
 }
 
 const WRITERS: usize = 6;
-const TRANSACTIONS: usize = 200;
+const TRANSACTIONS: usize = 150;
+const PAGES: usize = 200;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reader_gets_every_event_once_in_order_while_transactions_commit() {
@@ -116,12 +116,14 @@ async fn a_reader_gets_every_event_once_in_order_while_transactions_commit() {
     let mut idle = place.connection().await;
     execute(&mut idle, "BEGIN; SELECT pg_current_xact_id()").await;
     let all = Arc::new(AtomicUsize::new(0));
+    let pages = Arc::new(AtomicUsize::new(0));
     let mut writers = Vec::new();
     for writer in 0..WRITERS {
         let (place, running) = (Arc::clone(&place), Running::of(&all));
+        let pages = Arc::clone(&pages);
         writers.push(tokio::spawn(async move {
             let _running = running;
-            write_at_random(&place, format!("Raw|{writer}"), TRANSACTIONS).await
+            write_at_random(&place, format!("Raw|{writer}"), &pages).await;
         }));
     }
     writers.push(tokio::spawn({
@@ -131,7 +133,6 @@ async fn a_reader_gets_every_event_once_in_order_while_transactions_commit() {
             for _ in 0..TRANSACTIONS {
                 store(&*journal, &id("journal"), fastrand::u64(1..5)).await;
             }
-            TRANSACTIONS
         }
     }));
     let disturbing = tokio::spawn({
@@ -140,14 +141,12 @@ async fn a_reader_gets_every_event_once_in_order_while_transactions_commit() {
     });
 
     let mut reader = Reader::new(&place).await;
-    let mut pages = 0;
     while all.load(Ordering::Acquire) > 0 {
         reader.read(fastrand::i64(1..20)).await;
-        pages += 1;
+        pages.fetch_add(1, Ordering::AcqRel);
     }
-    let mut committed = 0;
     for writer in writers {
-        committed += writer.await.unwrap();
+        writer.await.unwrap();
     }
     disturbing.await.unwrap();
     // Nothing else is under way.
@@ -165,14 +164,6 @@ async fn a_reader_gets_every_event_once_in_order_while_transactions_commit() {
     let rows: Vec<(String, i64)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
     let expected: BTreeSet<_> = rows.iter().map(|(id, number)| (id, number)).collect();
     assert_eq!(seen, expected);
-    assert!(
-        committed > TRANSACTIONS * WRITERS / 2,
-        "only {committed} transactions were committed"
-    );
-    assert!(
-        pages > TRANSACTIONS,
-        "only {pages} pages were read meanwhile"
-    );
 }
 
 /// Reads as a reader would that knows nothing of transactions under way: it shows that the test above can fail.
