@@ -1,7 +1,10 @@
 //! The actors of the benches that save large snapshots.
 
+use std::time::{Duration, Instant};
+
 use actix::prelude::*;
 use actix_persistence::prelude::*;
+use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
@@ -26,18 +29,26 @@ pub(crate) struct Album {
 }
 
 impl Album {
-    pub(crate) fn start_many(persistence: &Persistence, count: usize) -> Vec<Addr<Self>> {
-        let numbers = 0..count;
-        numbers
-            .map(|number| {
+    /// Starts albums on a thread of their own: encoding a snapshot takes time from the actors beside it.
+    pub(crate) async fn start_many(
+        persistence: &Persistence,
+        thread: &Arbiter,
+        count: usize,
+    ) -> Vec<Addr<Self>> {
+        let persistence = persistence.clone();
+        let (started, albums) = oneshot::channel();
+        thread.spawn_fn(move || {
+            let started_all = (0..count).map(|number| {
                 let make = move || Self {
                     name: number.to_string(),
                     pictures: Pictures("x".repeat(SNAPSHOT_BYTES)),
                     saved: None,
                 };
                 persistence.start(make).unwrap()
-            })
-            .collect()
+            });
+            let _ = started.send(started_all.collect());
+        });
+        albums.await.unwrap()
     }
 }
 
@@ -85,17 +96,24 @@ impl Handler<Save> for Album {
     }
 }
 
+/// Lets every album save a snapshot, and another when that is saved, for a time; waits until all are saved.
+pub(crate) async fn save_for(albums: &[Addr<Album>], time: Duration) {
+    let end = Instant::now() + time;
+    join_all(albums.iter().map(async |album| {
+        while Instant::now() < end {
+            save(album).await;
+        }
+    }))
+    .await;
+}
+
 /// Lets every album save a snapshot, and waits until all are saved.
 pub(crate) async fn save_all(albums: &[Addr<Album>]) {
-    let saved: Vec<_> = albums
-        .iter()
-        .map(|album| {
-            let (saved, is_saved) = oneshot::channel();
-            album.do_send(Save { saved });
-            is_saved
-        })
-        .collect();
-    for is_saved in saved {
-        is_saved.await.unwrap();
-    }
+    join_all(albums.iter().map(save)).await;
+}
+
+async fn save(album: &Addr<Album>) {
+    let (saved, is_saved) = oneshot::channel();
+    album.do_send(Save { saved });
+    is_saved.await.unwrap();
 }

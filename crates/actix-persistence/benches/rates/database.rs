@@ -11,6 +11,9 @@ use actix_persistence::{Builder, Config, Persistence};
 
 use crate::row::{Row, Table};
 
+/// The kinds of stores.
+const KINDS: [&str; 3] = ["journal", "snapshot-store", "state"];
+
 /// A database that is made for one series, and is gone after it.
 pub(crate) trait Database: Sized {
     type Connection: Connection;
@@ -63,7 +66,7 @@ async fn open(kinds: &[&str], plugin: &str, url: &str, builder: Builder) -> Pers
             .with(&format!("{section}.bench.url"), url)
             .with(&format!("{section}.bench.auto-initialize"), true)
             .with(&format!("{section}.plugin"), "bench");
-        for (key, value) in settings() {
+        for (key, value) in settings(kind) {
             let key = format!("{section}.bench.{key}");
             config = match value.parse::<i64>() {
                 Ok(number) => config.with(&key, number),
@@ -79,13 +82,20 @@ async fn open(kinds: &[&str], plugin: &str, url: &str, builder: Builder) -> Pers
     persistence
 }
 
-/// The settings of the stores that a person names, such as `writers=1,read-connections=2`.
-fn settings() -> Vec<(String, String)> {
+/// The settings of the stores of a kind that a person names, such as `writers=1,snapshot-store.read-connections=2`: a key
+/// that begins with a kind is for stores of that kind.
+fn settings(kind: &str) -> Vec<(String, String)> {
     let text = std::env::var("SETTINGS").unwrap_or_default();
     let settings = text.split(',').filter(|setting| !setting.is_empty());
     let parts = settings.map(|setting| setting.split_once('=').expect("KEY=VALUE"));
     parts
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .filter_map(|(key, value)| {
+            let key = match key.split_once('.') {
+                Some((of, key)) if KINDS.contains(&of) => (of == kind).then_some(key)?,
+                _ => key,
+            };
+            Some((key.to_owned(), value.to_owned()))
+        })
         .collect()
 }
 

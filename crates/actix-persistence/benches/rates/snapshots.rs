@@ -3,18 +3,18 @@
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 
-use actix::Addr;
+use actix::{Addr, Arbiter};
 use actix_persistence::Persistence;
 use futures_util::future::join_all;
 
-use crate::album::{Album, save_all};
+use crate::album::{Album, save_all, save_for};
 use crate::database::Database;
 use crate::notebook::{Notebook, persisted_each};
 use crate::series::{END, Series};
 
 /// The actors whose persists are timed.
 const CLERKS: usize = 10;
-/// The actors that save a snapshot at the same time.
+/// The actors that save snapshots all the time.
 const ALBUMS: usize = 100;
 /// Of so many persists one may take longer than the time that counts.
 const ONE_OF: usize = 100;
@@ -24,18 +24,20 @@ pub(crate) async fn run<D: Database>(series: &Series) {
     let kinds = &["journal", "snapshot-store"];
     let persistence = database.open(kinds, Persistence::builder()).await;
     let clerks = Notebook::start_many(&persistence, CLERKS);
-    let albums = Album::start_many(&persistence, ALBUMS);
+    let thread = Arbiter::new();
+    let albums = Album::start_many(&persistence, &thread, ALBUMS).await;
     // Every actor has recovered, and every row is there, before the clock starts.
     save_all(&albums).await;
     series
         .measure(async |side| match side {
             "alone" => persists(&clerks, tokio::time::sleep(series.time)).await,
-            "beside" => persists(&clerks, save_all(&albums)).await,
+            "beside" => persists(&clerks, save_for(&albums, series.time)).await,
             other => series.has_no(other),
         })
         .await;
     drop((clerks, albums));
     persistence.stop(END).await;
+    thread.stop();
     database.close().await;
 }
 
