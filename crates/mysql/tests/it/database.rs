@@ -31,6 +31,22 @@ pub(crate) async fn execute(connection: &mut MySqlConnection, sql: impl Into<Str
         .unwrap_or_else(|error| panic!("{sql}: {error}"));
 }
 
+/// Ends all other sessions of a database, as the one that asks sees them.
+pub(crate) async fn end_sessions(connection: &mut MySqlConnection, database: &str) {
+    let sessions = "SELECT CAST(id AS SIGNED) FROM information_schema.processlist \
+        WHERE db = ? AND id <> CONNECTION_ID()";
+    let sessions: Vec<i64> = sqlx::query_scalar(sessions)
+        .bind(database)
+        .fetch_all(&mut *connection)
+        .await
+        .unwrap();
+    for session in sessions {
+        // It may be gone by itself.
+        let kill = sqlx::raw_sql(AssertSqlSafe(format!("KILL {session}")));
+        let _ = kill.execute(&mut *connection).await;
+    }
+}
+
 pub(crate) async fn connect(url: &str) -> MySqlConnection {
     let options: MySqlConnectOptions = url.parse().unwrap();
     options
@@ -129,6 +145,8 @@ impl Drop for TestDatabase {
         let (url, name) = (self.server.clone(), self.name.clone());
         after_the_runtime(async move {
             let mut server = connect(&url).await;
+            // The runtime of the test waits here, and may have left a transaction open, whose end the server would wait for.
+            end_sessions(&mut server, &name).await;
             execute(&mut server, format!("DROP DATABASE IF EXISTS {name}")).await;
             for user in users(&name) {
                 execute(&mut server, format!("DROP USER IF EXISTS {user}")).await;

@@ -10,7 +10,7 @@ use actix_persistence_storage_api::{Journal, Origin, Plugin, Section};
 use async_trait::async_trait;
 use sqlx::AssertSqlSafe;
 
-use crate::database::execute;
+use crate::database::{end_sessions, execute};
 use crate::place::Place;
 
 fn section_of(url: &str) -> Section {
@@ -129,16 +129,7 @@ impl OnServer for Place {
 
     async fn end_sessions(&self) {
         let mut connection = self.connection().await;
-        let sessions = "SELECT CAST(id AS SIGNED) FROM information_schema.processlist \
-            WHERE db = DATABASE() AND id <> CONNECTION_ID()";
-        let sessions: Vec<i64> = sqlx::query_scalar(sessions)
-            .fetch_all(&mut connection)
-            .await
-            .unwrap();
-        for session in sessions {
-            // It may be gone by itself.
-            self.try_run(&format!("KILL {session}")).await.ok();
-        }
+        end_sessions(&mut connection, self.database.name()).await;
     }
 
     fn sleeps_a_second(&self) -> &'static str {
