@@ -5,11 +5,12 @@ pub(crate) mod columns;
 mod replay;
 mod take_over;
 
-use actix_persistence_sql::{Group, JournalDialect, Opening, SqlError, SqlNames};
+use actix_persistence_sql::{Group, JournalDialect, Opening, PageRequest, SqlError, SqlNames};
 use actix_persistence_storage_api::{
     PageLimit, PersistenceId, ReplayPage, ReplayRange, TakeOverRequest, TakenOver,
 };
 use sqlx::PgConnection;
+use sqlx::postgres::PgRow;
 
 use crate::Postgres;
 use crate::queries::PostgresQueries;
@@ -48,5 +49,29 @@ impl JournalDialect for Postgres {
         limit: PageLimit,
     ) -> Result<ReplayPage, SqlError> {
         replay::read_page(connection, queries, id, range, limit).await
+    }
+
+    const SHARED_HEADS: usize = 32;
+
+    async fn read_heads(
+        connection: &mut PgConnection,
+        queries: &PostgresQueries,
+        ids: &[PersistenceId],
+    ) -> Result<Vec<PgRow>, SqlError> {
+        let ids: Vec<&str> = ids.iter().map(PersistenceId::as_str).collect();
+        let heads = sqlx::query(queries.heads.clone()).bind(ids);
+        Ok(heads.fetch_all(connection).await?)
+    }
+
+    const SHARED_PAGES: usize = 8;
+    // Logs after a snapshot are often as short. With events up to 4 KiB, pages that are read together have up to 4 MiB.
+    const SHARED_RANGE: u64 = 128;
+
+    async fn read_pages(
+        connection: &mut PgConnection,
+        queries: &PostgresQueries,
+        requests: &[PageRequest],
+    ) -> Result<Vec<Option<ReplayPage>>, SqlError> {
+        replay::read_pages(connection, queries, requests).await
     }
 }

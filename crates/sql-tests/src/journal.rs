@@ -10,6 +10,7 @@ pub mod pages;
 pub mod refusals;
 pub mod rows;
 pub mod schema_versions;
+pub mod shared_reads;
 pub mod trouble;
 pub mod two_writers;
 
@@ -51,6 +52,24 @@ macro_rules! test_pages {
             events_beyond_a_hole_are_shown_so_that_the_hole_is_found
             payloads_and_texts_may_hold_any_bytes;
             large_events_deleted_while_a_page_is_read_are_left_out_of_it
+        }
+    };
+}
+
+/// Makes a test of each function in [`shared_reads`].
+#[macro_export]
+macro_rules! test_shared_reads {
+    (server $tables:expr) => {
+        $crate::test_shared_reads!($tables);
+        $crate::test_functions! { $tables; journal::shared_reads;
+            reads_that_share_a_session_that_ends_fail_or_are_whole;
+        }
+    };
+    ($tables:expr) => {
+        $crate::test_functions! { $tables; journal::shared_reads;
+            reads_that_wait_together_get_what_each_gets_alone
+            a_row_that_cannot_be_read_fails_no_read_beside_it;
+            events_deleted_beside_shared_reads_are_left_out_of_whole_pages
         }
     };
 }

@@ -11,6 +11,7 @@ mod at_once;
 mod attempts;
 mod seats;
 mod set_up;
+mod shared_reads;
 mod visit;
 
 use std::sync::Arc;
@@ -34,6 +35,7 @@ use set_up::set_up;
 
 pub use at_once::AtOnce;
 pub(crate) use at_once::work_at_once;
+pub(crate) use shared_reads::{ReadLine, read_on};
 pub(crate) use visit::Visit;
 
 /// An operation on a connection.
@@ -203,15 +205,8 @@ impl<C: Connector> Connections<C> {
     ) -> Result<T, StorageError> {
         let call = self.call(&self.readers);
         detached(operation, async move {
-            let no_effect = not_stored::<C>(operation);
-            let mut lease = call.seat().await.map_err(no_effect)?;
-            let value = call
-                .within_limit(work(lease.connection()))
-                .await
-                .inspect_err(|error| lease.hear(error))
-                .map_err(no_effect)?;
-            afterwards(lease);
-            Ok(value)
+            let lease = call.seat().await.map_err(not_stored::<C>(operation))?;
+            call.read(operation, lease, afterwards, work).await
         })
         .await
     }

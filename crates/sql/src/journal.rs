@@ -14,9 +14,11 @@ use actix_persistence_storage_api::{
     TakenOver, WriteOutcome, WriterId, WriterPosition,
 };
 use async_trait::async_trait;
+use sqlx::SqlStr;
 
-use crate::connection::{Connections, work_at_once, work_on};
+use crate::connection::{Connections, ReadLine, read_on, work_at_once, work_on};
 use crate::group::plan;
+use crate::page::PageRequest;
 use crate::refusal;
 use crate::row::{get_epoch_or_changes, get_integer, get_number, get_writer};
 use crate::schema::StoreSchema;
@@ -44,6 +46,8 @@ pub struct SqlJournal<D: Dialect> {
     schema: Arc<StoreSchema<D>>,
     sweeper: Sweeper<D>,
     turns: Turns,
+    heads: Arc<ReadLine<PersistenceId, StreamHead>>,
+    pages: Arc<ReadLine<PageRequest, ReplayPage>>,
     options: D::Options,
 }
 
@@ -82,6 +86,8 @@ impl<D: Dialect> SqlJournal<D> {
             schema,
             sweeper,
             turns: Turns::new(),
+            heads: Arc::new(ReadLine::new(D::SHARED_HEADS)),
+            pages: Arc::new(ReadLine::new(D::SHARED_PAGES)),
             options,
         })
     }
@@ -248,18 +254,19 @@ impl<D: Dialect> Journal for SqlJournal<D> {
     }
 
     async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
+        let queries = Arc::clone(&self.queries);
         let sql = self.statements.head.clone();
-        let mut values = Values::<D>::with_capacity(1);
-        values.id(persistence_id);
         self.connections
-            .read(Operation::ReadHead, move |connection| {
-                Box::pin(async move {
-                    let rows = D::Database::fetch_all(connection, sql, values.into_arguments());
-                    rows.await?
-                        .first()
-                        .map_or(Ok(StreamHead::default()), head_of::<D>)
-                })
-            })
+            .read_in_line(
+                Operation::ReadHead,
+                &self.heads,
+                persistence_id.clone(),
+                move |connection, ids| {
+                    let queries = Arc::clone(&queries);
+                    Box::pin(async move { find_heads::<D>(connection, &queries, &ids).await })
+                },
+                |connection, id| Box::pin(read_head::<D>(connection, sql, id)),
+            )
             .await
             .map_err(|error| error.with_persistence_id(persistence_id.clone()))
     }
@@ -317,19 +324,36 @@ impl<D: Dialect> Journal for SqlJournal<D> {
         range: ReplayRange,
         page: PageLimit,
     ) -> Result<ReplayPage, StorageError> {
-        let queries = Arc::clone(&self.queries);
-        let id = persistence_id.clone();
         let store = self.options.store();
-        let page = PageLimit {
-            max_events: page.max_events.min(store.max_page_events),
-            max_bytes: page.max_bytes.min(store.max_page_bytes),
+        let request = PageRequest {
+            id: persistence_id.clone(),
+            range,
+            limit: PageLimit {
+                max_events: page.max_events.min(store.max_page_events),
+                max_bytes: page.max_bytes.min(store.max_page_bytes),
+            },
         };
-        self.connections
-            .read(Operation::ReplayMessages, move |connection| {
-                Box::pin(async move { D::read_page(connection, &queries, &id, range, page).await })
-            })
-            .await
-            .map_err(|error| error.with_persistence_id(persistence_id.clone()))
+        let queries = Arc::clone(&self.queries);
+        let alone = read_on::<D, _, _>(move |connection, PageRequest { id, range, limit }| {
+            let queries = Arc::clone(&queries);
+            Box::pin(async move { D::read_page(connection, &queries, &id, range, limit).await })
+        });
+        let operation = Operation::ReplayMessages;
+        let page = if numbers_of(range) > D::SHARED_RANGE {
+            self.connections
+                .read(operation, move |connection| alone(connection, request))
+                .await
+        } else {
+            let queries = Arc::clone(&self.queries);
+            let together = read_on::<D, _, _>(move |connection, requests: Vec<_>| {
+                let queries = Arc::clone(&queries);
+                Box::pin(async move { D::read_pages(connection, &queries, &requests).await })
+            });
+            self.connections
+                .read_in_line(operation, &self.pages, request, together, alone)
+                .await
+        };
+        page.map_err(|error| error.with_persistence_id(persistence_id.clone()))
     }
 
     async fn delete_messages_to(
@@ -415,6 +439,37 @@ impl<D: Dialect> fmt::Debug for SqlJournal<D> {
             .field("options", &self.options)
             .finish_non_exhaustive()
     }
+}
+
+fn numbers_of(range: ReplayRange) -> u64 {
+    (range.to.saturating_add(1)).saturating_sub(range.from)
+}
+
+async fn read_head<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    sql: SqlStr,
+    id: PersistenceId,
+) -> Result<StreamHead, SqlError> {
+    let mut values = Values::<D>::with_capacity(1);
+    values.id(&id);
+    let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
+    rows.first().map_or(Ok(StreamHead::default()), head_of::<D>)
+}
+
+/// Reads the heads of several ids; none of an id whose row cannot be read.
+async fn find_heads<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    queries: &D::JournalQueries,
+    ids: &[PersistenceId],
+) -> Result<Vec<Option<StreamHead>>, SqlError> {
+    let mut heads = vec![None; ids.len()];
+    for row in &D::read_heads(connection, queries, ids).await? {
+        let place = usize::try_from(get_number::<D>(row, 3)?).unwrap_or(0);
+        if let Some(head) = heads.get_mut(place.wrapping_sub(1)) {
+            *head = head_of::<D>(row).ok();
+        }
+    }
+    Ok(heads)
 }
 
 fn head_of<D: Dialect>(row: &RowOf<D>) -> Result<StreamHead, SqlError> {

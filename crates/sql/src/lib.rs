@@ -43,7 +43,10 @@ pub use journal::SqlJournal;
 pub use literal_text::LiteralText;
 pub use names::SqlNames;
 pub use options::{InvalidOption, Settings, StoreOptions, read_bytes, read_count, within};
-pub use page::{MOST_BYTES, MOST_TEXT_BYTES, PageStatements, read_page_of_rows, too_large};
+pub use page::{
+    MOST_BYTES, MOST_TEXT_BYTES, PageRequest, PageStatements, SharedPageStatements,
+    read_page_of_rows, read_shared_pages, too_large,
+};
 pub use partitions::Partitions;
 pub use placeholders::{Piece, Quoting, pieces};
 pub use plugin::SqlPlugin;

@@ -1,7 +1,7 @@
 //! A page of events, put together from rows of one event each.
 
 use actix_persistence_storage_api::{
-    EventRecord, PageLimit, Payload, PersistenceId, ReplayPage, SequenceNr, Timestamp,
+    EventRecord, PageLimit, Payload, PersistenceId, ReplayPage, ReplayRange, SequenceNr, Timestamp,
 };
 use futures_util::TryStreamExt;
 use sqlx::SqlStr;
@@ -103,14 +103,80 @@ async fn read_draft<D: Dialect>(
     let mut rows = D::Database::fetch(connection, sql.clone(), values.into_arguments());
     // The statement bounds what there is. The connection is free only after the last row.
     while let Some(row) = rows.try_next().await? {
-        draft.rows += 1;
-        if taken.is_ok() && !draft.more {
-            taken = draft.take::<D>(&row);
+        if taken.is_ok() {
+            taken = draft.take_if_there_is_room::<D>(&row);
         }
     }
     drop(rows);
     taken.map(|()| draft)
 }
+
+/// A wish for a page of events.
+#[derive(Clone, Debug)]
+pub struct PageRequest {
+    /// The id of the events.
+    pub id: PersistenceId,
+    /// The numbers of the events.
+    pub range: ReplayRange,
+    /// The most that the page holds.
+    pub limit: PageLimit,
+}
+
+/// The statements that read pages of several ids, and their values.
+pub struct SharedPageStatements<'q, D: Dialect> {
+    /// Reads all events of each range, and at least one row for each request. The rows of a request are ascending by number;
+    /// they have the columns of [`read_page_of_rows`], with any size of an event that is too large to be read with others,
+    /// and after them the place of their request, from 1.
+    pub pages: &'q SqlStr,
+    /// The values of `pages`.
+    pub values: Values<D>,
+    /// As of [`PageStatements`].
+    pub tags: &'q SqlStr,
+}
+
+/// Reads a page for each of several requests with short ranges, by one statement, as of one moment.
+///
+/// `None` for a request that has to be read by itself: one of its events is large, or something is wrong with a row.
+pub async fn read_shared_pages<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    statements: SharedPageStatements<'_, D>,
+    requests: &[PageRequest],
+) -> Result<Vec<Option<ReplayPage>>, SqlError> {
+    let drafts = requests.iter().map(|request| Draft::new(request.limit));
+    let mut drafts: Vec<_> = drafts.map(Some).collect();
+    let values = statements.values.into_arguments();
+    let mut rows = D::Database::fetch(connection, statements.pages.clone(), values);
+    while let Some(row) = rows.try_next().await? {
+        let place = usize::try_from(get_number::<D>(&row, PLACE)?).unwrap_or(0);
+        let Some(draft) = drafts.get_mut(place.wrapping_sub(1)) else {
+            return Err(SqlError::corrupt("an event is of no request".to_owned()));
+        };
+        if let Some(taking) = draft
+            && taking.take_if_there_is_room::<D>(&row).is_err()
+        {
+            *draft = None;
+        }
+    }
+    drop(rows);
+    let mut pages = Vec::with_capacity(requests.len());
+    for (PageRequest { id, .. }, draft) in requests.iter().zip(drafts) {
+        let Some(mut draft) = draft.filter(|draft| draft.rows > 0) else {
+            pages.push(None);
+            continue;
+        };
+        let incomplete = draft
+            .fill_in_tags::<D>(connection, statements.tags, id)
+            .await?;
+        let is_whole = incomplete.is_none() && draft.check(id).is_ok();
+        pages.push(is_whole.then(|| draft.into_page()));
+    }
+    Ok(pages)
+}
+
+/// The column with the size of an event that was not read.
+const SIZE: usize = 13;
+/// The column with the place of a request.
+const PLACE: usize = 14;
 
 /// A page that may still lack its tags.
 struct Draft {
@@ -137,6 +203,14 @@ impl Draft {
             limit,
             more: false,
             deleted_to: 0,
+        }
+    }
+
+    fn take_if_there_is_room<D: Dialect>(&mut self, row: &RowOf<D>) -> Result<(), SqlError> {
+        self.rows += 1;
+        match self.more {
+            true => Ok(()),
+            false => self.take::<D>(row),
         }
     }
 
@@ -233,7 +307,7 @@ fn to_event<D: Dialect>(
     before: Option<&EventRecord>,
 ) -> Result<EventRecord, SqlError> {
     let number = get_number::<D>(row, 1)?;
-    check_size::<D>(row, 13)?;
+    check_size::<D>(row, SIZE)?;
     let timestamp = Timestamp::from_micros(get_integer::<D>(row, 2)?);
     let payload = Payload {
         serializer_id: to_serializer_id(get_integer::<D>(row, 6)?)?,

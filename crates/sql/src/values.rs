@@ -19,6 +19,11 @@ impl<D: Dialect> Values<D> {
         Self(arguments)
     }
 
+    /// Returns values that were put together by the driver.
+    pub fn from_arguments(arguments: <D::Database as Database>::Arguments) -> Self {
+        Self(arguments)
+    }
+
     /// Adds an integer to the values.
     pub fn integer(&mut self, value: i64) {
         D::Database::add_integer(&mut self.0, Some(value));

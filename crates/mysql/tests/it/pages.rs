@@ -6,6 +6,7 @@ use crate::database::execute;
 use crate::place::{Place, id, numbers, replay_all, store};
 
 actix_persistence_sql_tests::test_pages!(Place::new().await);
+actix_persistence_sql_tests::test_shared_reads!(server Place::new().await);
 
 /// Neither what comes before the page nor what comes after it.
 #[tokio::test]

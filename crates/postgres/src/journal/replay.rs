@@ -1,11 +1,13 @@
 //! Reading one page of events.
 
 use actix_persistence_sql::{
-    MOST_BYTES, PageStatements, SqlError, Values, read_page_of_rows, to_bound, to_integer,
+    MOST_BYTES, PageRequest, PageStatements, SharedPageStatements, SqlError, Values,
+    read_page_of_rows, read_shared_pages, to_bound, to_integer,
 };
 use actix_persistence_storage_api::{PageLimit, PersistenceId, ReplayPage, ReplayRange};
 use sqlx::PgConnection;
 
+use super::columns::Columns;
 use crate::Postgres;
 use crate::queries::PostgresQueries;
 
@@ -20,9 +22,9 @@ pub(crate) async fn read_page(
     let values = |max_bytes: usize| {
         let mut values = Values::<Postgres>::with_capacity(5);
         values.id(id);
-        values.integer(to_bound(range.from));
-        // No number is above what a database stores, so a range that begins there is empty.
-        values.integer(to_integer(range.from).map_or(0, |_| to_bound(range.to)));
+        let [lowest, highest] = bounds(range);
+        values.integer(lowest);
+        values.integer(highest);
         // One more than wanted shows whether there is more.
         values.integer(to_bound(limit.max_events as u64).saturating_add(1));
         values.integer(to_bound(max_bytes as u64));
@@ -36,4 +38,29 @@ pub(crate) async fn read_page(
         tags: &queries.tags,
     };
     read_page_of_rows(connection, &statements, id, limit).await
+}
+
+/// Reads events of several ids if they are small, and what is deleted, as of one moment.
+pub(crate) async fn read_pages(
+    connection: &mut PgConnection,
+    queries: &PostgresQueries,
+    requests: &[PageRequest],
+) -> Result<Vec<Option<ReplayPage>>, SqlError> {
+    let mut values = Columns::default();
+    values.add(requests.iter().map(|request| request.id.as_str()));
+    values.add(requests.iter().map(|request| bounds(request.range)[0]));
+    values.add(requests.iter().map(|request| bounds(request.range)[1]));
+    let statements = SharedPageStatements {
+        pages: &queries.pages,
+        values: Values::from_arguments(values.0),
+        tags: &queries.tags,
+    };
+    read_shared_pages::<Postgres>(connection, statements, requests).await
+}
+
+/// Returns the lowest and the highest number of a range.
+fn bounds(range: ReplayRange) -> [i64; 2] {
+    // No number is above what a database stores, so a range that begins there is empty.
+    let highest = to_integer(range.from).map_or(0, |_| to_bound(range.to));
+    [to_bound(range.from), highest]
 }

@@ -27,6 +27,10 @@ pub struct PostgresQueries {
     /// A page of events with the values of `page`; no rows if the page would have more bytes, a row is too large, or there
     /// is no event.
     pub(crate) whole_page: SqlStr,
+    /// The heads of several ids. Values: array of ids. Returns: the columns of a head, the place of the id, from 1.
+    pub(crate) heads: SqlStr,
+    /// The events of several ids. Values: arrays of ids, lowest and highest numbers.
+    pub(crate) pages: SqlStr,
     /// The tags of events. Values: id, lowest and highest number. Returns: number, tag.
     pub(crate) tags: SqlStr,
 }
@@ -169,6 +173,40 @@ WHERE {in_range}
        FROM (SELECT * FROM {event_table} AS e WHERE {in_range} ORDER BY e.sequence_nr LIMIT $4::bigint) AS e) <= $5::bigint
 ORDER BY e.sequence_nr LIMIT $4::bigint";
 
+/// Reads the events of short ranges of several ids. Large ones are not read, so that nothing need be added up. `OFFSET 0`
+/// keeps the size from being worked out for each column.
+///
+/// The planner knows as little of the arrays for every call, so that it keeps its plan; and each id is looked up by itself,
+/// whatever the number of rows is that it expects.
+const PAGES: &str = "\
+SELECT d.deleted_to, e.sequence_nr, e.timestamp, e.writer_uuid, e.adapter_manifest, e.tag_count, e.serializer_id,
+       e.event_manifest, e.payload, e.metadata_serializer_id, e.metadata_manifest, e.metadata_payload, e.checksum, e.size,
+       given.place
+FROM unnest((SELECT $1::text[]), (SELECT $2::bigint[]), (SELECT $3::bigint[]))
+     WITH ORDINALITY AS given (id, lowest, highest, place)
+CROSS JOIN LATERAL (
+    SELECT COALESCE((SELECT m.deleted_to FROM {metadata_table} AS m WHERE m.persistence_id = given.id), 0) AS deleted_to
+    OFFSET 0
+) AS d
+LEFT JOIN LATERAL (
+    SELECT e.sequence_nr, e.timestamp, CASE WHEN e.fits THEN e.writer_uuid END AS writer_uuid,
+           CASE WHEN e.fits THEN e.adapter_manifest END AS adapter_manifest, e.tag_count::bigint AS tag_count,
+           e.serializer_id, CASE WHEN e.fits THEN e.event_manifest END AS event_manifest,
+           CASE WHEN e.fits THEN {payload_read} END AS payload, e.metadata_serializer_id,
+           CASE WHEN e.fits THEN e.metadata_manifest END AS metadata_manifest,
+           CASE WHEN e.fits THEN e.metadata_payload END AS metadata_payload,
+           e.checksum, CASE WHEN NOT e.fits THEN 0::bigint END AS size
+    FROM (
+        SELECT e.*, {payload_size}::bigint + COALESCE(octet_length(e.metadata_payload), 0) + octet_length(e.writer_uuid)
+                    + octet_length(e.event_manifest) + octet_length(e.adapter_manifest)
+                    + COALESCE(octet_length(e.metadata_manifest), 0) <= 4096 AS fits
+        FROM {event_table} AS e
+        WHERE e.persistence_id = given.id
+          AND e.sequence_nr BETWEEN GREATEST(given.lowest, d.deleted_to + 1) AND given.highest
+        ORDER BY e.sequence_nr OFFSET 0
+    ) AS e
+) AS e ON true";
+
 /// The part of `WHOLE_PAGE` that reads up to where events are deleted.
 const DELETED_TO: &str =
     "COALESCE((SELECT deleted_to FROM {metadata_table} WHERE persistence_id = $1::text), 0)";
@@ -179,11 +217,23 @@ const TAGS: &str = "\
 SELECT sequence_nr, tag FROM {tag_table} WHERE persistence_id = $1::text AND sequence_nr BETWEEN $2 AND $3";
 
 const HEAD: &str = "\
-SELECT GREATEST(COALESCE(m.highest, 0),
-                COALESCE((SELECT max(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = given.id), 0)),
-       COALESCE(m.deleted_to, 0), COALESCE(m.epoch, 0)
+SELECT {head}
 FROM (SELECT $1::text AS id) AS given
 LEFT JOIN {metadata_table} AS m ON m.persistence_id = given.id";
+
+/// Each id is looked up by itself, as in `PAGES`.
+const HEADS: &str = "\
+SELECT {head}, given.place
+FROM unnest((SELECT $1::text[])) WITH ORDINALITY AS given (id, place)
+LEFT JOIN LATERAL (
+    SELECT m.highest, m.deleted_to, m.epoch FROM {metadata_table} AS m WHERE m.persistence_id = given.id OFFSET 0
+) AS m ON true";
+
+/// The columns of a head.
+const HEAD_COLUMNS: &str = "\
+GREATEST(COALESCE(m.highest, 0),
+         COALESCE((SELECT max(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = given.id), 0)),
+COALESCE(m.deleted_to, 0), COALESCE(m.epoch, 0)";
 
 const LOCK_EPOCH: &str = "\
 SELECT epoch FROM {metadata_table} WHERE persistence_id = $1::text FOR UPDATE";
@@ -273,6 +323,8 @@ pub(crate) fn queries(names: &SqlNames) -> PostgresQueries {
         append_with_tags_and_take_over: fill(&[&taking_over("$23", "$24"), STORED, TAGGED, LOSERS]),
         page: names.fill(PAGE),
         whole_page: names.fill(&whole_page()),
+        heads: names.fill(&HEADS.replace("{head}", HEAD_COLUMNS)),
+        pages: names.fill(PAGES),
         tags: names.fill(TAGS),
     }
 }
@@ -283,7 +335,7 @@ fn order(names: &SqlNames) -> Order {
 
 pub(crate) fn journal_statements(names: &SqlNames) -> JournalStatements {
     JournalStatements {
-        head: names.fill(HEAD),
+        head: names.fill(&HEAD.replace("{head}", HEAD_COLUMNS)),
         lock_epoch: names.fill(LOCK_EPOCH),
         position: names.fill(POSITION),
         raise_deleted_to: names.fill(RAISE_DELETED_TO),

@@ -75,15 +75,26 @@ impl<C: Connector> Seats<C> {
     /// [`Busy`](StorageErrorKind::Busy) if others were served since the wait began; otherwise
     /// [`Unavailable`](StorageErrorKind::Unavailable), because it is the database that keeps all waiting.
     pub(super) async fn take(self: &Arc<Self>, wait: Wait) -> Result<Lease<C>, SqlError> {
+        let seat = self.vacant(wait).await?;
+        self.sit(seat).await
+    }
+
+    /// Waits for a seat as [`take`](Self::take) does, and opens nothing yet: it can be dropped.
+    pub(super) async fn vacant(&self, wait: Wait) -> Result<OwnedSemaphorePermit, SqlError> {
         let free = Arc::clone(&self.free).acquire_owned();
-        let seat = timeout_at(wait.until, free)
-            .await
-            .map_err(|_| {
-                let advice = self.connector.acquire_timeout().1;
-                let message = format!("every connection is in use; {advice}");
-                SqlError::refused(self.kind_of_delay(wait), message)
-            })?
-            .expect("the semaphore is never closed");
+        let seat = timeout_at(wait.until, free).await.map_err(|_| {
+            let advice = self.connector.acquire_timeout().1;
+            let message = format!("every connection is in use; {advice}");
+            SqlError::refused(self.kind_of_delay(wait), message)
+        })?;
+        Ok(seat.expect("the semaphore is never closed"))
+    }
+
+    /// Returns the connection of a seat, an idle one or a new one.
+    pub(super) async fn sit(
+        self: &Arc<Self>,
+        seat: OwnedSemaphorePermit,
+    ) -> Result<Lease<C>, SqlError> {
         let open = match self.usable().await? {
             Some(open) => open,
             None => {

@@ -6,8 +6,8 @@ use actix_persistence_storage_api::{
     PageLimit, PersistenceId, ReplayPage, ReplayRange, TakeOverRequest, TakenOver,
 };
 
-use super::{ConnectionOf, Driver};
-use crate::{AtOnce, Group, Opening, SqlError, SqlNames};
+use super::{ConnectionOf, Driver, RowOf};
+use crate::{AtOnce, Group, Opening, PageRequest, SqlError, SqlNames};
 
 /// The work of a journal that each database does in statements of its own.
 pub trait JournalDialect: Driver {
@@ -82,6 +82,36 @@ pub trait JournalDialect: Driver {
         range: ReplayRange,
         limit: PageLimit,
     ) -> impl Future<Output = Result<ReplayPage, SqlError>> + Send;
+
+    /// The most ids whose heads [`read_heads`](Self::read_heads) reads at once; 1 if it reads none.
+    const SHARED_HEADS: usize = 1;
+
+    /// Reads the heads of several ids by one statement that returns the columns of
+    /// [`JournalStatements::head`](crate::JournalStatements::head), in any order, and after them the place of the id, from 1.
+    fn read_heads(
+        _connection: &mut ConnectionOf<Self>,
+        _queries: &Self::JournalQueries,
+        _ids: &[PersistenceId],
+    ) -> impl Future<Output = Result<Vec<RowOf<Self>>, SqlError>> + Send {
+        async { Ok(Vec::new()) }
+    }
+
+    /// The most requests of pages that [`read_pages`](Self::read_pages) answers at once; 1 if it answers none.
+    const SHARED_PAGES: usize = 1;
+
+    /// The most numbers in the range of such a request.
+    const SHARED_RANGE: u64 = 0;
+
+    /// Reads a page as [`read_page`](Self::read_page) does for each of several requests; `None` for one that is to be read by
+    /// itself.
+    fn read_pages(
+        _connection: &mut ConnectionOf<Self>,
+        _queries: &Self::JournalQueries,
+        requests: &[PageRequest],
+    ) -> impl Future<Output = Result<Vec<Option<ReplayPage>>, SqlError>> + Send {
+        let none = requests.iter().map(|_| None).collect();
+        async { Ok(none) }
+    }
 
     /// True if [`check_journal`](Self::check_journal) looks at anything.
     const CHECKS_JOURNAL: bool = false;

@@ -1,0 +1,269 @@
+//! Reads that wait for a connection at the same time share a statement.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use actix_persistence_storage_api::{Operation, StorageError, StorageErrorKind};
+use tokio::sync::oneshot;
+
+use super::seats::Lease;
+use super::{Call, Connections, Work, detached, not_stored};
+use crate::{ConnectionOf, Connector, Dialect, SqlError};
+
+/// Questions of one kind that wait for a connection, in the order in which they came.
+///
+/// Whoever gets a connection asks for all that wait then, up to a number: nobody waits for company. A question that the
+/// shared statement does not answer is asked alone, as if there had been no others.
+#[derive(Debug)]
+pub(crate) struct ReadLine<Q, A> {
+    waiting: Mutex<Waiting<Q, A>>,
+    /// The most questions that share a statement.
+    most: usize,
+}
+
+#[derive(Debug)]
+struct Waiting<Q, A> {
+    questions: VecDeque<(u64, Q, oneshot::Sender<SharedAnswer<A>>)>,
+    next: u64,
+}
+
+/// The answer of a shared statement; `None` if the question has to be asked alone.
+type SharedAnswer<A> = Option<Result<A, StorageError>>;
+
+/// A question in the line, and its answer; dropped, it leaves the line.
+struct Place<'l, Q, A> {
+    line: &'l ReadLine<Q, A>,
+    number: u64,
+    answer: oneshot::Receiver<SharedAnswer<A>>,
+}
+
+/// The end of the wait in a line.
+enum Turn<A, C: Connector> {
+    Answered(Result<A, StorageError>),
+    /// The question is to be asked alone, perhaps on a connection that is there.
+    Alone(Option<Lease<C>>),
+}
+
+impl<Q, A> ReadLine<Q, A> {
+    /// Makes an empty line, of which so many questions share a statement.
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            waiting: Mutex::new(Waiting {
+                questions: VecDeque::new(),
+                next: 0,
+            }),
+            most,
+        }
+    }
+
+    fn enter(&self, question: Q) -> Place<'_, Q, A> {
+        let (sender, answer) = oneshot::channel();
+        let mut waiting = self.lock();
+        let number = waiting.next;
+        waiting.next += 1;
+        waiting.questions.push_back((number, question, sender));
+        Place {
+            line: self,
+            number,
+            answer,
+        }
+    }
+
+    /// Takes the questions that have waited for the longest time.
+    fn take(&self) -> (Vec<Q>, Vec<oneshot::Sender<SharedAnswer<A>>>) {
+        let mut waiting = self.lock();
+        let number = waiting.questions.len().min(self.most);
+        let taken = waiting.questions.drain(..number);
+        taken
+            .map(|(_, question, answer)| (question, answer))
+            .unzip()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting<Q, A>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<Q, A> Place<'_, Q, A> {
+    fn is_waiting(&self) -> bool {
+        let questions = &self.line.lock().questions;
+        let place = questions.binary_search_by_key(&self.number, |(number, ..)| *number);
+        place.is_ok()
+    }
+
+    /// Returns true if it was alone in the line, which it has left then.
+    fn leave_if_alone(&self) -> bool {
+        let mut waiting = self.line.lock();
+        let is_alone = waiting.questions.len() == 1 && waiting.questions[0].0 == self.number;
+        if is_alone {
+            waiting.questions.clear();
+        }
+        is_alone
+    }
+
+    /// Leaves the line; returns whether it still waited there.
+    fn leave(&self) -> bool {
+        let mut waiting = self.line.lock();
+        let before = waiting.questions.len();
+        waiting
+            .questions
+            .retain(|(number, ..)| *number != self.number);
+        waiting.questions.len() < before
+    }
+
+    /// Returns the answer that another call is about to give.
+    async fn answered<C: Connector>(&mut self) -> Turn<A, C> {
+        // The call that had taken the question may have panicked.
+        match (&mut self.answer).await.unwrap_or(None) {
+            Some(answer) => Turn::Answered(answer),
+            None => Turn::Alone(None),
+        }
+    }
+}
+
+impl<Q, A> Drop for Place<'_, Q, A> {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl<C: Connector> Connections<C> {
+    /// Runs one statement that reads, for this question and others of the line that wait at the same time.
+    ///
+    /// `together` answers several questions in their order, with `None` for each that is to be asked alone. If it fails, all
+    /// of them are, unless the database does not answer.
+    ///
+    /// # Errors
+    /// If the database does not answer, or refuses.
+    ///
+    /// # Cancel safety
+    /// The work goes on to its end even if the future is dropped.
+    pub(crate) async fn read_in_line<Q, A>(
+        &self,
+        operation: Operation,
+        line: &Arc<ReadLine<Q, A>>,
+        question: Q,
+        together: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, Vec<Q>) -> Work<'c, Vec<Option<A>>>
+        + Send
+        + Sync
+        + 'static,
+        alone: impl for<'c> FnOnce(&'c mut ConnectionOf<C::Dialect>, Q) -> Work<'c, A> + Send + 'static,
+    ) -> Result<A, StorageError>
+    where
+        Q: Clone + Send + 'static,
+        A: Send + 'static,
+    {
+        let call = self.call(&self.readers);
+        let line = Arc::clone(line);
+        detached(operation, async move {
+            let mut turn = Turn::Alone(None);
+            if line.most > 1 {
+                let place = line.enter(question.clone());
+                turn = call.wait_in_line(operation, place, &together).await;
+            }
+            let lease = match turn {
+                Turn::Answered(answer) => return answer,
+                Turn::Alone(Some(lease)) => lease,
+                Turn::Alone(None) => call.seat().await.map_err(not_stored::<C>(operation))?,
+            };
+            call.read(operation, lease, Lease::give_back, |connection| {
+                alone(connection, question)
+            })
+            .await
+        })
+        .await
+    }
+}
+
+impl<C: Connector> Call<C> {
+    /// Waits until another call answers the question, or this one has a connection and answers all that wait.
+    async fn wait_in_line<Q, A>(
+        &self,
+        operation: Operation,
+        mut place: Place<'_, Q, A>,
+        together: &(
+             impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, Vec<Q>) -> Work<'c, Vec<Option<A>>> + Sync
+         ),
+    ) -> Turn<A, C> {
+        let wait = self.seats.wait();
+        let seat = tokio::select! {
+            biased;
+            turn = place.answered() => return turn,
+            seat = self.seats.vacant(wait) => seat,
+        };
+        let lease = match seat {
+            // Another call asks for it; the seat is for the next one.
+            Ok(_) if !place.is_waiting() => return place.answered().await,
+            Ok(seat) => self.seats.sit(seat).await,
+            Err(error) => Err(error),
+        };
+        let mut lease = match lease {
+            Ok(lease) => lease,
+            Err(error) if place.leave() => {
+                return Turn::Answered(Err(not_stored::<C>(operation)(error)));
+            }
+            Err(_) => return place.answered().await,
+        };
+        while place.is_waiting() {
+            if place.leave_if_alone() {
+                return Turn::Alone(Some(lease));
+            }
+            let (questions, answers) = place.line.take();
+            let work = together(lease.connection(), questions);
+            match self.within_limit(work).await {
+                Ok(found) => {
+                    for (answer, found) in answers.into_iter().zip(found) {
+                        // Its caller may have gone away.
+                        let _ = answer.send(found.map(Ok));
+                    }
+                }
+                Err(error) => {
+                    lease.hear(&error);
+                    // Before others hear of it, who may want the seat.
+                    drop(lease);
+                    share(&not_stored::<C>(operation)(error), answers);
+                    return match place.leave() {
+                        true => Turn::Alone(None),
+                        false => place.answered().await,
+                    };
+                }
+            }
+        }
+        lease.give_back();
+        place.answered().await
+    }
+
+    /// Runs a read on a connection.
+    pub(super) async fn read<T>(
+        &self,
+        operation: Operation,
+        mut lease: Lease<C>,
+        afterwards: fn(Lease<C>),
+        work: impl for<'c> FnOnce(&'c mut ConnectionOf<C::Dialect>) -> Work<'c, T>,
+    ) -> Result<T, StorageError> {
+        let value = self
+            .within_limit(work(lease.connection()))
+            .await
+            .inspect_err(|error: &SqlError| lease.hear(error))
+            .map_err(not_stored::<C>(operation))?;
+        afterwards(lease);
+        Ok(value)
+    }
+}
+
+/// Says for which lifetimes a closure is meant.
+pub(crate) fn read_on<D: Dialect, I, T>(
+    work: impl for<'c> Fn(&'c mut ConnectionOf<D>, I) -> Work<'c, T>,
+) -> impl for<'c> Fn(&'c mut ConnectionOf<D>, I) -> Work<'c, T> {
+    work
+}
+
+/// Tells those that shared a statement of its error: if the database does not answer, it is that of each of them; otherwise
+/// one of them has caused it, and each asks alone.
+fn share<A>(error: &StorageError, answers: Vec<oneshot::Sender<SharedAnswer<A>>>) {
+    use StorageErrorKind::{Timeout, Unavailable};
+    let is_of_all = matches!(error.kind(), Timeout | Unavailable);
+    for answer in answers {
+        let _ = answer.send(is_of_all.then(|| Err(error.clone())));
+    }
+}
