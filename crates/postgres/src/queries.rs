@@ -15,6 +15,7 @@ use actix_persistence_sql::{
 use crate::Postgres;
 
 pub use journal_queries::PostgresQueries;
+pub(crate) use journal_queries::SMALL_EVENT;
 pub(crate) use journal_queries::queries;
 pub(crate) use order::BEGIN_STORING;
 pub(crate) use state_queries::store_states;

@@ -7,6 +7,8 @@ use futures_util::TryStreamExt;
 use sqlx::SqlStr;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
 use crate::checksum::check_event;
 use crate::options::MAX_PAYLOAD_BYTES;
@@ -36,6 +38,8 @@ pub fn too_large(bytes: u64) -> SqlError {
 
 /// The statements that read a page, and their values, which are asked for each time.
 pub struct PageStatements<'q, D: Dialect> {
+    /// Reads a page of small events, if the database has such a statement.
+    pub small: Option<SmallPageStatement<'q, D>>,
     /// Reads a page that is within its limit of bytes as a whole, which most are: then nothing need be added up row by row.
     /// No rows if it is not, and if there is no event; several at once would be of more than one moment.
     pub whole: &'q SqlStr,
@@ -48,6 +52,38 @@ pub struct PageStatements<'q, D: Dialect> {
     pub any_values: &'q (dyn Fn() -> Values<D> + Sync),
     /// Reads the tags of events of an id. Values: id, lowest and highest number. Returns: number and tag of each.
     pub tags: &'q SqlStr,
+}
+
+/// A statement that reads a page, but not the contents of large events.
+pub struct SmallPageStatement<'q, D: Dialect> {
+    /// The text, which returns any size in the place of the contents of a large event. No rows if there is no event.
+    pub sql: &'q SqlStr,
+    /// Its values.
+    pub values: &'q (dyn Fn() -> Values<D> + Sync),
+    /// What was met lately.
+    pub large_events: &'q LargeEvents,
+}
+
+/// The large events that pages of a journal met lately: while there are some, a statement for small ones is rarely tried.
+#[derive(Debug, Default)]
+pub struct LargeEvents {
+    /// The number of pages that are still read without a try.
+    pages: AtomicU32,
+}
+
+impl LargeEvents {
+    /// The number of pages after a vain try that are read without another one.
+    const PAGES: u32 = 15;
+
+    fn are_expected(&self) -> bool {
+        let one_less = |pages: u32| pages.checked_sub(1);
+        let counted = self.pages.fetch_update(Relaxed, Relaxed, one_less);
+        counted.is_ok()
+    }
+
+    fn were_met(&self) {
+        self.pages.store(Self::PAGES, Relaxed);
+    }
 }
 
 /// Reads a page with statements that return a row for each event, ascending by number, and with another one its tags.
@@ -66,13 +102,7 @@ pub async fn read_page_of_rows<D: Dialect>(
     let mut deleted_before = None;
     let mut is_first = true;
     loop {
-        let PageStatements { whole, any, .. } = *statements;
-        let values = (statements.whole_values)();
-        let mut draft = read_draft::<D>(connection, whole, values, limit).await?;
-        if draft.rows == 0 {
-            let values = (statements.any_values)();
-            draft = read_draft::<D>(connection, any, values, limit).await?;
-        }
+        let mut draft = read_some_draft::<D>(connection, statements, limit).await?;
         let tags = statements.tags;
         let Some(incomplete) = draft.fill_in_tags::<D>(connection, tags, id).await? else {
             match draft.check(id) {
@@ -89,6 +119,32 @@ pub async fn read_page_of_rows<D: Dialect>(
         }
         deleted_before = Some(draft.deleted_to);
     }
+}
+
+/// Reads a page without its tags by the quickest statement that can read it.
+async fn read_some_draft<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    statements: &PageStatements<'_, D>,
+    limit: PageLimit,
+) -> Result<Draft, SqlError> {
+    if let Some(small) = &statements.small
+        && !small.large_events.are_expected()
+    {
+        match read_draft::<D>(connection, small.sql, (small.values)(), limit).await {
+            Ok(draft) if draft.rows > 0 => return Ok(draft),
+            Ok(_) => {}
+            // If a row is wrong otherwise, the others say so.
+            Err(SqlError::Refused { .. }) => small.large_events.were_met(),
+            Err(error) => return Err(error),
+        }
+    }
+    let values = (statements.whole_values)();
+    let draft = read_draft::<D>(connection, statements.whole, values, limit).await?;
+    if draft.rows > 0 {
+        return Ok(draft);
+    }
+    let values = (statements.any_values)();
+    read_draft::<D>(connection, statements.any, values, limit).await
 }
 
 /// Reads a page without its tags; each row is made an event, and dropped, while the database sends the next ones.

@@ -49,6 +49,7 @@ pub(crate) async fn read_page(
         values
     };
     let statements = PageStatements {
+        small: None,
         whole: &queries.whole_page,
         whole_values: &of_whole_page,
         any: &queries.page,

@@ -1,15 +1,15 @@
 //! Reading one page of events.
 
 use actix_persistence_sql::{
-    MOST_BYTES, PageRequest, PageStatements, SharedPageStatements, SqlError, Values,
-    read_page_of_rows, read_shared_pages, to_bound, to_integer,
+    MOST_BYTES, PageRequest, PageStatements, SharedPageStatements, SmallPageStatement, SqlError,
+    Values, read_page_of_rows, read_shared_pages, to_bound, to_integer,
 };
 use actix_persistence_storage_api::{PageLimit, PersistenceId, ReplayPage, ReplayRange};
 use sqlx::PgConnection;
 
 use super::columns::Columns;
 use crate::Postgres;
-use crate::queries::PostgresQueries;
+use crate::queries::{PostgresQueries, SMALL_EVENT};
 
 /// Reads events of an id from the lowest on, and what is deleted, as of one moment.
 pub(crate) async fn read_page(
@@ -19,22 +19,34 @@ pub(crate) async fn read_page(
     range: ReplayRange,
     limit: PageLimit,
 ) -> Result<ReplayPage, SqlError> {
-    let values = |max_bytes: usize| {
+    // One more than wanted shows whether there is more.
+    let rows = limit.max_events.saturating_add(1);
+    let without_bytes = || {
         let mut values = Values::<Postgres>::with_capacity(5);
         values.id(id);
         let [lowest, highest] = bounds(range);
         values.integer(lowest);
         values.integer(highest);
-        // One more than wanted shows whether there is more.
-        values.integer(to_bound(limit.max_events as u64).saturating_add(1));
+        values.integer(to_bound(rows as u64));
+        values
+    };
+    let with_bytes = |max_bytes: usize| {
+        let mut values = without_bytes();
         values.integer(to_bound(max_bytes as u64));
         values
     };
+    let may_be_small = rows.saturating_mul(SMALL_EVENT) <= limit.max_bytes;
+    let small = may_be_small.then_some(SmallPageStatement {
+        sql: &queries.small_page,
+        values: &without_bytes,
+        large_events: &queries.large_events,
+    });
     let statements = PageStatements {
+        small,
         whole: &queries.whole_page,
-        whole_values: &|| values(limit.max_bytes.min(MOST_BYTES)),
+        whole_values: &|| with_bytes(limit.max_bytes.min(MOST_BYTES)),
         any: &queries.page,
-        any_values: &|| values(limit.max_bytes),
+        any_values: &|| with_bytes(limit.max_bytes),
         tags: &queries.tags,
     };
     read_page_of_rows(connection, &statements, id, limit).await

@@ -1,6 +1,6 @@
 //! The statements of the journal.
 
-use actix_persistence_sql::{JournalStatements, SqlNames};
+use actix_persistence_sql::{JournalStatements, LargeEvents, SqlNames};
 use sqlx::SqlStr;
 
 use super::keeping_highest;
@@ -27,6 +27,10 @@ pub struct PostgresQueries {
     /// A page of events with the values of `page`; no rows if the page would have more bytes, a row is too large, or there
     /// is no event.
     pub(crate) whole_page: SqlStr,
+    /// A page of events with the values of `page` but the last, without the contents of large events.
+    pub(crate) small_page: SqlStr,
+    /// Whether it is worth a try.
+    pub(crate) large_events: LargeEvents,
     /// The heads of several ids. Values: array of ids. Returns: the columns of a head, the place of the id, from 1.
     pub(crate) heads: SqlStr,
     /// The events of several ids. Values: arrays of ids, lowest and highest numbers.
@@ -189,23 +193,40 @@ CROSS JOIN LATERAL (
     OFFSET 0
 ) AS d
 LEFT JOIN LATERAL (
-    SELECT e.sequence_nr, e.timestamp, CASE WHEN e.fits THEN e.writer_uuid END AS writer_uuid,
-           CASE WHEN e.fits THEN e.adapter_manifest END AS adapter_manifest, e.tag_count::bigint AS tag_count,
-           e.serializer_id, CASE WHEN e.fits THEN e.event_manifest END AS event_manifest,
-           CASE WHEN e.fits THEN {payload_read} END AS payload, e.metadata_serializer_id,
-           CASE WHEN e.fits THEN e.metadata_manifest END AS metadata_manifest,
-           CASE WHEN e.fits THEN e.metadata_payload END AS metadata_payload,
-           e.checksum, CASE WHEN NOT e.fits THEN 0::bigint END AS size
+    SELECT {columns_if_small}
     FROM (
-        SELECT e.*, {payload_size}::bigint + COALESCE(octet_length(e.metadata_payload), 0) + octet_length(e.writer_uuid)
-                    + octet_length(e.event_manifest) + octet_length(e.adapter_manifest)
-                    + COALESCE(octet_length(e.metadata_manifest), 0) <= 4096 AS fits
-        FROM {event_table} AS e
+        SELECT e.*, {is_small} AS is_small FROM {event_table} AS e
         WHERE e.persistence_id = given.id
           AND e.sequence_nr BETWEEN GREATEST(given.lowest, d.deleted_to + 1) AND given.highest
         ORDER BY e.sequence_nr OFFSET 0
     ) AS e
 ) AS e ON true";
+
+/// The columns of an event, without its contents if it is large, which its size tells then.
+const COLUMNS_IF_SMALL: &str = "\
+e.sequence_nr, e.timestamp, CASE WHEN e.is_small THEN e.writer_uuid END AS writer_uuid,
+CASE WHEN e.is_small THEN e.adapter_manifest END AS adapter_manifest, e.tag_count::bigint AS tag_count, e.serializer_id,
+CASE WHEN e.is_small THEN e.event_manifest END AS event_manifest, CASE WHEN e.is_small THEN {payload_read} END AS payload,
+e.metadata_serializer_id, CASE WHEN e.is_small THEN e.metadata_manifest END AS metadata_manifest,
+CASE WHEN e.is_small THEN e.metadata_payload END AS metadata_payload, e.checksum,
+CASE WHEN NOT e.is_small THEN 0::bigint END AS size";
+
+/// The most bytes of a small event: 1,000 of them, which a page has at most unless it is set up otherwise, are below 4 MiB.
+pub(crate) const SMALL_EVENT: usize = 4096;
+const IS_SMALL: &str = "\
+{payload_size}::bigint + COALESCE(octet_length(e.metadata_payload), 0) + octet_length(e.writer_uuid)
++ octet_length(e.event_manifest) + octet_length(e.adapter_manifest) + COALESCE(octet_length(e.metadata_manifest), 0)
+<= {small_event}";
+
+/// Reads a page of small events, of which even the most are within its limit: so nothing is added up, and the rows are
+/// looked at once.
+const SMALL_PAGE: &str = "\
+SELECT {deleted_to}, {columns_if_small}
+FROM (
+    SELECT e.*, {is_small} AS is_small FROM {event_table} AS e
+    WHERE {in_range} ORDER BY e.sequence_nr LIMIT $4::bigint
+) AS e
+ORDER BY e.sequence_nr";
 
 /// The part of `WHOLE_PAGE` that reads up to where events are deleted.
 const DELETED_TO: &str =
@@ -303,8 +324,11 @@ fn taking_over(writers: &str, raised: &str) -> String {
         .replace("{raised}", raised)
 }
 
-fn whole_page() -> String {
-    WHOLE_PAGE
+/// Returns the text of a page with its parts in it.
+fn page(text: &str) -> String {
+    text.replace("{columns_if_small}", COLUMNS_IF_SMALL)
+        .replace("{is_small}", IS_SMALL)
+        .replace("{small_event}", &SMALL_EVENT.to_string())
         .replace("{in_range}", IN_RANGE)
         .replace("{deleted_to}", DELETED_TO)
 }
@@ -322,9 +346,11 @@ pub(crate) fn queries(names: &SqlNames) -> PostgresQueries {
         append_and_take_over: fill(&[&taking_over("$19", "$20"), STORED, LOSERS]),
         append_with_tags_and_take_over: fill(&[&taking_over("$23", "$24"), STORED, TAGGED, LOSERS]),
         page: names.fill(PAGE),
-        whole_page: names.fill(&whole_page()),
+        whole_page: names.fill(&page(WHOLE_PAGE)),
+        small_page: names.fill(&page(SMALL_PAGE)),
+        large_events: LargeEvents::default(),
         heads: names.fill(&HEADS.replace("{head}", HEAD_COLUMNS)),
-        pages: names.fill(PAGES),
+        pages: names.fill(&page(PAGES)),
         tags: names.fill(TAGS),
     }
 }
