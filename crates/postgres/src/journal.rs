@@ -64,8 +64,10 @@ impl JournalDialect for Postgres {
     }
 
     const SHARED_PAGES: usize = 8;
-    // Logs after a snapshot are often as short. With events up to 4 KiB, pages that are read together have up to 4 MiB.
-    const SHARED_RANGE: u64 = 128;
+
+    fn shares_page(queries: &PostgresQueries, range: ReplayRange) -> bool {
+        replay::is_short(range) && !queries.large_events.were_met_lately()
+    }
 
     async fn read_pages(
         connection: &mut PgConnection,

@@ -339,11 +339,7 @@ impl<D: Dialect> Journal for SqlJournal<D> {
             Box::pin(async move { D::read_page(connection, &queries, &id, range, limit).await })
         });
         let operation = Operation::ReplayMessages;
-        let page = if numbers_of(range) > D::SHARED_RANGE {
-            self.connections
-                .read(operation, move |connection| alone(connection, request))
-                .await
-        } else {
+        let page = if D::shares_page(&self.queries, range) {
             let queries = Arc::clone(&self.queries);
             let together = read_on::<D, _, _>(move |connection, requests: Vec<_>| {
                 let queries = Arc::clone(&queries);
@@ -351,6 +347,10 @@ impl<D: Dialect> Journal for SqlJournal<D> {
             });
             self.connections
                 .read_in_line(operation, &self.pages, request, together, alone)
+                .await
+        } else {
+            self.connections
+                .read(operation, move |connection| alone(connection, request))
                 .await
         };
         page.map_err(|error| error.with_persistence_id(persistence_id.clone()))
@@ -439,10 +439,6 @@ impl<D: Dialect> fmt::Debug for SqlJournal<D> {
             .field("options", &self.options)
             .finish_non_exhaustive()
     }
-}
-
-fn numbers_of(range: ReplayRange) -> u64 {
-    (range.to.saturating_add(1)).saturating_sub(range.from)
 }
 
 async fn read_head<D: Dialect>(

@@ -45,7 +45,7 @@ pub use names::SqlNames;
 pub use options::{InvalidOption, Settings, StoreOptions, read_bytes, read_count, within};
 pub use page::{
     LargeEvents, MOST_BYTES, MOST_TEXT_BYTES, PageRequest, PageStatements, SharedPageStatements,
-    SmallPageStatement, read_page_of_rows, read_shared_pages, too_large,
+    SmallPageStatement, TaggedEvents, read_page_of_rows, read_shared_pages, too_large,
 };
 pub use partitions::Partitions;
 pub use placeholders::{Piece, Quoting, pieces};

@@ -75,10 +75,16 @@ impl LargeEvents {
     /// The number of pages after a vain try that are read without another one.
     const PAGES: u32 = 15;
 
+    /// Returns whether there are likely to be others, and counts a page that is read.
     fn are_expected(&self) -> bool {
         let one_less = |pages: u32| pages.checked_sub(1);
         let counted = self.pages.fetch_update(Relaxed, Relaxed, one_less);
         counted.is_ok()
+    }
+
+    /// Returns whether some were met lately.
+    pub fn were_met_lately(&self) -> bool {
+        self.pages.load(Relaxed) > 0
     }
 
     fn were_met(&self) {
@@ -186,9 +192,19 @@ pub struct SharedPageStatements<'q, D: Dialect> {
     pub pages: &'q SqlStr,
     /// The values of `pages`.
     pub values: Values<D>,
-    /// As of [`PageStatements`].
+    /// Reads the tags of events of several requests. Returns: number and tag of each, and the place of the request.
     pub tags: &'q SqlStr,
+    /// Makes the values of `tags` out of the requests with the numbers that have tags, and their places.
+    pub tag_values: fn(&[TaggedEvents<'_>]) -> Values<D>,
+    /// What was met lately.
+    pub large_events: &'q LargeEvents,
 }
+
+/// The id of some events, the lowest and the highest number of those that may have tags, and the place of their request.
+pub type TaggedEvents<'q> = (&'q PersistenceId, [SequenceNr; 2], usize);
+
+/// The most tags of a page that is read with others.
+const MOST_SHARED_TAGS: usize = 1024;
 
 /// Reads a page for each of several requests with short ranges, by one statement, as of one moment.
 ///
@@ -198,10 +214,16 @@ pub async fn read_shared_pages<D: Dialect>(
     statements: SharedPageStatements<'_, D>,
     requests: &[PageRequest],
 ) -> Result<Vec<Option<ReplayPage>>, SqlError> {
+    let SharedPageStatements {
+        pages,
+        values,
+        tags,
+        tag_values,
+        large_events,
+    } = statements;
     let drafts = requests.iter().map(|request| Draft::new(request.limit));
     let mut drafts: Vec<_> = drafts.map(Some).collect();
-    let values = statements.values.into_arguments();
-    let mut rows = D::Database::fetch(connection, statements.pages.clone(), values);
+    let mut rows = D::Database::fetch(connection, pages.clone(), values.into_arguments());
     while let Some(row) = rows.try_next().await? {
         let place = usize::try_from(get_number::<D>(&row, PLACE)?).unwrap_or(0);
         let Some(draft) = drafts.get_mut(place.wrapping_sub(1)) else {
@@ -210,23 +232,63 @@ pub async fn read_shared_pages<D: Dialect>(
         if let Some(taking) = draft
             && taking.take_if_there_is_room::<D>(&row).is_err()
         {
+            if get_optional_integer::<D>(&row, SIZE)?.is_some() {
+                large_events.were_met();
+            }
             *draft = None;
         }
     }
     drop(rows);
-    let mut pages = Vec::with_capacity(requests.len());
-    for (PageRequest { id, .. }, draft) in requests.iter().zip(drafts) {
-        let Some(mut draft) = draft.filter(|draft| draft.rows > 0) else {
-            pages.push(None);
-            continue;
-        };
-        let incomplete = draft
-            .fill_in_tags::<D>(connection, statements.tags, id)
-            .await?;
-        let is_whole = incomplete.is_none() && draft.check(id).is_ok();
-        pages.push(is_whole.then(|| draft.into_page()));
+    for draft in &mut drafts {
+        *draft = draft
+            .take()
+            .filter(|draft| draft.rows > 0 && draft.tags.iter().sum::<usize>() <= MOST_SHARED_TAGS);
     }
-    Ok(pages)
+    let mut tags = read_shared_tags::<D>(connection, tags, tag_values, requests, &drafts).await?;
+    let pages = requests.iter().zip(drafts).enumerate();
+    let pages = pages.map(|(place, (PageRequest { id, .. }, draft))| {
+        let mut draft = draft?;
+        let tags = tags.remove(&place).unwrap_or_default();
+        let is_whole = draft.fill_in(tags).is_none() && draft.check(id).is_ok();
+        is_whole.then(|| draft.into_page())
+    });
+    Ok(pages.collect())
+}
+
+/// The tags of events by their numbers.
+type Tags = HashMap<SequenceNr, Vec<Arc<str>>>;
+
+/// Reads the tags of the drafts that have some, by the places of their requests, from 0.
+async fn read_shared_tags<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    sql: &SqlStr,
+    values: fn(&[TaggedEvents<'_>]) -> Values<D>,
+    requests: &[PageRequest],
+    drafts: &[Option<Draft>],
+) -> Result<HashMap<usize, Tags>, SqlError> {
+    let tagged = requests.iter().zip(drafts).enumerate();
+    let tagged = tagged.filter_map(|(place, (request, draft))| {
+        let numbers = draft.as_ref()?.tagged_numbers()?;
+        Some((&request.id, numbers, place))
+    });
+    let tagged: Vec<_> = tagged.collect();
+    let mut tags: HashMap<usize, Tags> = HashMap::new();
+    if tagged.is_empty() {
+        return Ok(tags);
+    }
+    let values = values(&tagged).into_arguments();
+    let rows = D::Database::fetch_all(connection, sql.clone(), values).await?;
+    for row in &rows {
+        let place = usize::try_from(get_number::<D>(row, 2)?).unwrap_or(usize::MAX);
+        add_tag::<D>(tags.entry(place).or_default(), row)?;
+    }
+    Ok(tags)
+}
+
+fn add_tag<D: Dialect>(tags: &mut Tags, row: &RowOf<D>) -> Result<(), SqlError> {
+    let tag = Arc::from(get_key::<D>(row, 1)?);
+    tags.entry(get_number::<D>(row, 0)?).or_default().push(tag);
+    Ok(())
 }
 
 /// The column with the size of an event that was not read.
@@ -309,29 +371,39 @@ impl Draft {
         sql: &SqlStr,
         id: &PersistenceId,
     ) -> Result<Option<SequenceNr>, SqlError> {
-        let mut tagged = self.tags.iter().zip(&self.events);
-        let Some((_, first)) = tagged.find(|(tags, _)| **tags > 0) else {
+        let Some([first, last]) = self.tagged_numbers() else {
             return Ok(None);
         };
-        let last = self.events.last().unwrap_or(first);
         let mut values = Values::<D>::with_capacity(3);
         values.id(id);
-        values.integer(to_bound(first.sequence_nr));
-        values.integer(to_bound(last.sequence_nr));
+        values.integer(to_bound(first));
+        values.integer(to_bound(last));
         let rows = D::Database::fetch_all(connection, sql.clone(), values.into_arguments()).await?;
-        let mut tags: HashMap<SequenceNr, Vec<Arc<str>>> = HashMap::new();
+        let mut tags = Tags::new();
         for row in &rows {
-            let tag = Arc::from(get_key::<D>(row, 1)?);
-            tags.entry(get_number::<D>(row, 0)?).or_default().push(tag);
+            add_tag::<D>(&mut tags, row)?;
         }
+        Ok(self.fill_in(tags))
+    }
+
+    /// Returns the numbers of the first event with tags and of the last event; `None` if no event has tags.
+    fn tagged_numbers(&self) -> Option<[SequenceNr; 2]> {
+        let mut tagged = self.tags.iter().zip(&self.events);
+        let (_, first) = tagged.find(|(tags, _)| **tags > 0)?;
+        let last = self.events.last().unwrap_or(first);
+        Some([first.sequence_nr, last.sequence_nr])
+    }
+
+    /// Returns an event that should have other tags than these.
+    fn fill_in(&mut self, mut tags: Tags) -> Option<SequenceNr> {
         for (event, expected) in self.events.iter_mut().zip(&self.tags) {
             let found = tags.remove(&event.sequence_nr).unwrap_or_default();
             if found.len() != *expected {
-                return Ok(Some(event.sequence_nr));
+                return Some(event.sequence_nr);
             }
             event.tags = found;
         }
-        Ok(None)
+        None
     }
 
     fn has_tags(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use actix_persistence_sql::{
     MOST_BYTES, PageRequest, PageStatements, SharedPageStatements, SmallPageStatement, SqlError,
-    Values, read_page_of_rows, read_shared_pages, to_bound, to_integer,
+    TaggedEvents, Values, read_page_of_rows, read_shared_pages, to_bound, to_integer,
 };
 use actix_persistence_storage_api::{PageLimit, PersistenceId, ReplayPage, ReplayRange};
 use sqlx::PgConnection;
@@ -65,9 +65,27 @@ pub(crate) async fn read_pages(
     let statements = SharedPageStatements {
         pages: &queries.pages,
         values: Values::from_arguments(values.0),
-        tags: &queries.tags,
+        tags: &queries.shared_tags,
+        tag_values: values_of_tags,
+        large_events: &queries.large_events,
     };
     read_shared_pages::<Postgres>(connection, statements, requests).await
+}
+
+fn values_of_tags(events: &[TaggedEvents<'_>]) -> Values<Postgres> {
+    let mut values = Columns::default();
+    values.add(events.iter().map(|(id, ..)| id.as_str()));
+    values.add(events.iter().map(|(_, [lowest, _], _)| to_bound(*lowest)));
+    values.add(events.iter().map(|(_, [_, highest], _)| to_bound(*highest)));
+    values.add(events.iter().map(|(.., place)| to_bound(*place as u64)));
+    Values::from_arguments(values.0)
+}
+
+/// Returns whether a page of a range may be read with others: 8 of such pages with small events have up to 4 MiB. Logs after a
+/// snapshot are often as short.
+pub(crate) fn is_short(range: ReplayRange) -> bool {
+    const SHORT: u64 = 128;
+    range.to.saturating_sub(range.from) < SHORT
 }
 
 /// Returns the lowest and the highest number of a range.

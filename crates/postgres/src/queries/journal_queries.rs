@@ -35,6 +35,9 @@ pub struct PostgresQueries {
     pub(crate) heads: SqlStr,
     /// The events of several ids. Values: arrays of ids, lowest and highest numbers.
     pub(crate) pages: SqlStr,
+    /// The tags of events of several ids. Values: arrays of ids, lowest and highest numbers, and places. Returns: number, tag,
+    /// place.
+    pub(crate) shared_tags: SqlStr,
     /// The tags of events. Values: id, lowest and highest number. Returns: number, tag.
     pub(crate) tags: SqlStr,
 }
@@ -234,6 +237,15 @@ const DELETED_TO: &str =
 const IN_RANGE: &str = "e.persistence_id = $1::text \
     AND e.sequence_nr BETWEEN GREATEST($2::bigint, {deleted_to} + 1) AND $3::bigint";
 
+const SHARED_TAGS: &str = "\
+SELECT t.sequence_nr, t.tag, given.place
+FROM unnest((SELECT $1::text[]), (SELECT $2::bigint[]), (SELECT $3::bigint[]), (SELECT $4::bigint[]))
+     AS given (id, lowest, highest, place)
+CROSS JOIN LATERAL (
+    SELECT t.sequence_nr, t.tag FROM {tag_table} AS t
+    WHERE t.persistence_id = given.id AND t.sequence_nr BETWEEN given.lowest AND given.highest OFFSET 0
+) AS t";
+
 const TAGS: &str = "\
 SELECT sequence_nr, tag FROM {tag_table} WHERE persistence_id = $1::text AND sequence_nr BETWEEN $2 AND $3";
 
@@ -351,6 +363,7 @@ pub(crate) fn queries(names: &SqlNames) -> PostgresQueries {
         large_events: LargeEvents::default(),
         heads: names.fill(&HEADS.replace("{head}", HEAD_COLUMNS)),
         pages: names.fill(&page(PAGES)),
+        shared_tags: names.fill(SHARED_TAGS),
         tags: names.fill(TAGS),
     }
 }

@@ -29,6 +29,7 @@ mod refusals;
 mod rows;
 mod schema_steps;
 mod schema_versions;
+mod shared_reads;
 mod state_order;
 mod states;
 mod tables;

@@ -3,4 +3,3 @@
 use crate::place::Place;
 
 actix_persistence_sql_tests::test_pages!(Place::new().await);
-actix_persistence_sql_tests::test_shared_reads!(server Place::new().await);

@@ -191,6 +191,11 @@ impl<C: Connector> Lease<C> {
     /// Returns a certainly clean connection to its seat.
     pub(super) fn give_back(self) {
         self.was_served();
+        self.give_back_unused();
+    }
+
+    /// Returns a clean connection that was not asked anything since its last answer.
+    pub(super) fn give_back_unused(self) {
         let idle = Idle {
             open: self.open,
             since: Instant::now(),

@@ -2,13 +2,18 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use actix_persistence_storage_api::{Operation, StorageError, StorageErrorKind};
+use actix_persistence_storage_api::{Operation, StorageError};
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use super::seats::Lease;
 use super::{Call, Connections, Work, detached, not_stored};
 use crate::{ConnectionOf, Connector, Dialect, SqlError};
+
+/// The longest time for which a question that another call has taken waits for it: longer than statements may take.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Questions of one kind that wait for a connection, in the order in which they came.
 ///
@@ -113,10 +118,22 @@ impl<Q, A> Place<'_, Q, A> {
 
     /// Returns the answer that another call is about to give.
     async fn answered<C: Connector>(&mut self) -> Turn<A, C> {
-        // The call that had taken the question may have panicked.
-        match (&mut self.answer).await.unwrap_or(None) {
+        // The call that had taken the question may have panicked, or its runtime is not run any more.
+        let answer = timeout(PATIENCE, &mut self.answer).await;
+        match answer.unwrap_or(Ok(None)).unwrap_or(None) {
             Some(answer) => Turn::Answered(answer),
             None => Turn::Alone(None),
+        }
+    }
+
+    /// Returns the answer that this call itself has just given, with its connection if there is to be another one.
+    fn answered_here<C: Connector>(&mut self, lease: Lease<C>) -> Turn<A, C> {
+        match self.answer.try_recv() {
+            Ok(Some(answer)) => {
+                lease.give_back_unused();
+                Turn::Answered(answer)
+            }
+            Ok(None) | Err(_) => Turn::Alone(Some(lease)),
         }
     }
 }
@@ -131,7 +148,7 @@ impl<C: Connector> Connections<C> {
     /// Runs one statement that reads, for this question and others of the line that wait at the same time.
     ///
     /// `together` answers several questions in their order, with `None` for each that is to be asked alone. If it fails, all
-    /// of them are, unless the database does not answer.
+    /// of them are, unless the database is silent.
     ///
     /// # Errors
     /// If the database does not answer, or refuses.
@@ -192,8 +209,11 @@ impl<C: Connector> Call<C> {
             seat = self.seats.vacant(wait) => seat,
         };
         let lease = match seat {
-            // Another call asks for it; the seat is for the next one.
-            Ok(_) if !place.is_waiting() => return place.answered().await,
+            Ok(seat) if !place.is_waiting() => {
+                // Another call asks for it; the seat is for the next one.
+                drop(seat);
+                return place.answered().await;
+            }
             Ok(seat) => self.seats.sit(seat).await,
             Err(error) => Err(error),
         };
@@ -204,6 +224,10 @@ impl<C: Connector> Call<C> {
             }
             Err(_) => return place.answered().await,
         };
+        if !place.is_waiting() {
+            lease.give_back_unused();
+            return place.answered().await;
+        }
         while place.is_waiting() {
             if place.leave_if_alone() {
                 return Turn::Alone(Some(lease));
@@ -212,6 +236,7 @@ impl<C: Connector> Call<C> {
             let work = together(lease.connection(), questions);
             match self.within_limit(work).await {
                 Ok(found) => {
+                    lease.was_served();
                     for (answer, found) in answers.into_iter().zip(found) {
                         // Its caller may have gone away.
                         let _ = answer.send(found.map(Ok));
@@ -221,7 +246,7 @@ impl<C: Connector> Call<C> {
                     lease.hear(&error);
                     // Before others hear of it, who may want the seat.
                     drop(lease);
-                    share(&not_stored::<C>(operation)(error), answers);
+                    share::<C, A>(operation, error, answers);
                     return match place.leave() {
                         true => Turn::Alone(None),
                         false => place.answered().await,
@@ -229,8 +254,7 @@ impl<C: Connector> Call<C> {
                 }
             }
         }
-        lease.give_back();
-        place.answered().await
+        place.answered_here(lease)
     }
 
     /// Runs a read on a connection.
@@ -258,12 +282,16 @@ pub(crate) fn read_on<D: Dialect, I, T>(
     work
 }
 
-/// Tells those that shared a statement of its error: if the database does not answer, it is that of each of them; otherwise
-/// one of them has caused it, and each asks alone.
-fn share<A>(error: &StorageError, answers: Vec<oneshot::Sender<SharedAnswer<A>>>) {
-    use StorageErrorKind::{Timeout, Unavailable};
-    let is_of_all = matches!(error.kind(), Timeout | Unavailable);
+/// Tells those that shared a statement of its error: that the server is silent is the answer to each of them; anything else
+/// may be the matter of one of them or of the session, and each asks alone.
+fn share<C: Connector, A>(
+    operation: Operation,
+    error: SqlError,
+    answers: Vec<oneshot::Sender<SharedAnswer<A>>>,
+) {
+    let is_silent = matches!(error, SqlError::Silent);
+    let error = not_stored::<C>(operation)(error);
     for answer in answers {
-        let _ = answer.send(is_of_all.then(|| Err(error.clone())));
+        let _ = answer.send(is_silent.then(|| Err(error.clone())));
     }
 }

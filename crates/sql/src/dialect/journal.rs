@@ -99,8 +99,10 @@ pub trait JournalDialect: Driver {
     /// The most requests of pages that [`read_pages`](Self::read_pages) answers at once; 1 if it answers none.
     const SHARED_PAGES: usize = 1;
 
-    /// The most numbers in the range of such a request.
-    const SHARED_RANGE: u64 = 0;
+    /// Returns whether a page of a range may be read with others.
+    fn shares_page(_queries: &Self::JournalQueries, _range: ReplayRange) -> bool {
+        false
+    }
 
     /// Reads a page as [`read_page`](Self::read_page) does for each of several requests; `None` for one that is to be read by
     /// itself.
