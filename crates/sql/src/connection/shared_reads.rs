@@ -6,14 +6,12 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::{Operation, StorageError};
 use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::RecvError;
 use tokio::time::timeout;
 
 use super::seats::Lease;
 use super::{Call, Connections, Work, detached, not_stored};
 use crate::{ConnectionOf, Connector, Dialect, SqlError};
-
-/// The longest time for which a question that another call has taken waits for it: longer than statements may take.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Questions of one kind that wait for a connection, in the order in which they came.
 ///
@@ -89,11 +87,16 @@ impl<Q, A> ReadLine<Q, A> {
     }
 }
 
+impl<Q, A> Waiting<Q, A> {
+    fn position(&self, number: u64) -> Option<usize> {
+        let number_of = |(number, ..): &(u64, Q, oneshot::Sender<SharedAnswer<A>>)| *number;
+        self.questions.binary_search_by_key(&number, number_of).ok()
+    }
+}
+
 impl<Q, A> Place<'_, Q, A> {
     fn is_waiting(&self) -> bool {
-        let questions = &self.line.lock().questions;
-        let place = questions.binary_search_by_key(&self.number, |(number, ..)| *number);
-        place.is_ok()
+        self.line.lock().position(self.number).is_some()
     }
 
     /// Returns true if it was alone in the line, which it has left then.
@@ -109,21 +112,17 @@ impl<Q, A> Place<'_, Q, A> {
     /// Leaves the line; returns whether it still waited there.
     fn leave(&self) -> bool {
         let mut waiting = self.line.lock();
-        let before = waiting.questions.len();
-        waiting
-            .questions
-            .retain(|(number, ..)| *number != self.number);
-        waiting.questions.len() < before
+        let left = waiting.position(self.number);
+        left.and_then(|position| waiting.questions.remove(position))
+            .is_some()
     }
 
-    /// Returns the answer that another call is about to give.
-    async fn answered<C: Connector>(&mut self) -> Turn<A, C> {
-        // The call that had taken the question may have panicked, or its runtime is not run any more.
-        let answer = timeout(PATIENCE, &mut self.answer).await;
-        match answer.unwrap_or(Ok(None)).unwrap_or(None) {
-            Some(answer) => Turn::Answered(answer),
-            None => Turn::Alone(None),
-        }
+    /// Returns the answer that the call gives which has taken the question.
+    async fn answered<C: Connector>(&mut self, call: &Call<C>) -> Turn<A, C> {
+        // That call may have panicked, or its runtime is not run any more.
+        let patience = call.time_limit.map_or(Duration::MAX, |limit| 2 * limit);
+        let answer = timeout(patience, &mut self.answer).await;
+        Turn::of(answer.unwrap_or(Ok(None)))
     }
 
     /// Returns the answer that this call itself has just given, with its connection if there is to be another one.
@@ -134,6 +133,15 @@ impl<Q, A> Place<'_, Q, A> {
                 Turn::Answered(answer)
             }
             Ok(None) | Err(_) => Turn::Alone(Some(lease)),
+        }
+    }
+}
+
+impl<A, C: Connector> Turn<A, C> {
+    fn of(answer: Result<SharedAnswer<A>, RecvError>) -> Self {
+        match answer.unwrap_or(None) {
+            Some(answer) => Turn::Answered(answer),
+            None => Turn::Alone(None),
         }
     }
 }
@@ -205,14 +213,14 @@ impl<C: Connector> Call<C> {
         let wait = self.seats.wait();
         let seat = tokio::select! {
             biased;
-            turn = place.answered() => return turn,
+            answer = &mut place.answer => return Turn::of(answer),
             seat = self.seats.vacant(wait) => seat,
         };
         let lease = match seat {
             Ok(seat) if !place.is_waiting() => {
                 // Another call asks for it; the seat is for the next one.
                 drop(seat);
-                return place.answered().await;
+                return place.answered(self).await;
             }
             Ok(seat) => self.seats.sit(seat).await,
             Err(error) => Err(error),
@@ -222,11 +230,11 @@ impl<C: Connector> Call<C> {
             Err(error) if place.leave() => {
                 return Turn::Answered(Err(not_stored::<C>(operation)(error)));
             }
-            Err(_) => return place.answered().await,
+            Err(_) => return place.answered(self).await,
         };
         if !place.is_waiting() {
             lease.give_back_unused();
-            return place.answered().await;
+            return place.answered(self).await;
         }
         while place.is_waiting() {
             if place.leave_if_alone() {
@@ -249,7 +257,7 @@ impl<C: Connector> Call<C> {
                     share::<C, A>(operation, error, answers);
                     return match place.leave() {
                         true => Turn::Alone(None),
-                        false => place.answered().await,
+                        false => place.answered(self).await,
                     };
                 }
             }
