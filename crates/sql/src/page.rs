@@ -60,7 +60,7 @@ pub struct SmallPageStatement<'q, D: Dialect> {
     pub sql: &'q SqlStr,
     /// Its values.
     pub values: &'q (dyn Fn() -> Values<D> + Sync),
-    /// What was met lately.
+    /// The large events that were met lately.
     pub large_events: &'q LargeEvents,
 }
 
@@ -196,7 +196,7 @@ pub struct SharedPageStatements<'q, D: Dialect> {
     pub tags: &'q SqlStr,
     /// Makes the values of `tags` out of the requests with the numbers that have tags, and their places.
     pub tag_values: fn(&[TaggedEvents<'_>]) -> Values<D>,
-    /// What was met lately.
+    /// The large events that were met lately.
     pub large_events: &'q LargeEvents,
 }
 

@@ -29,7 +29,7 @@ pub struct PostgresQueries {
     pub(crate) whole_page: SqlStr,
     /// A page of events with the values of `page` but the last, without the contents of large events.
     pub(crate) small_page: SqlStr,
-    /// Whether it is worth a try.
+    /// Says when it is worth a try.
     pub(crate) large_events: LargeEvents,
     /// The heads of several ids. Values: array of ids. Returns: the columns of a head, the place of the id, from 1.
     pub(crate) heads: SqlStr,

@@ -20,6 +20,8 @@ use super::{id, state, store};
 const PARTITIONS: u16 = 8;
 /// Prime, so that pages begin and end anywhere.
 const PAGE: usize = 97;
+/// The length of the pages once all is stored: writers may be far ahead.
+const LAST_PAGES: usize = 1_000;
 
 /// The number of writers and readers, and the time for which they work.
 struct Load {
@@ -183,6 +185,9 @@ impl Reader {
     ) -> (u64, HashSet<PersistenceId>) {
         loop {
             let nobody_writes = ended.load(Ordering::Acquire);
+            if nobody_writes {
+                self.query.limit = LAST_PAGES;
+            }
             let more = self.read().await;
             if nobody_writes && !more && last.iter().all(|id| self.seen.contains(id)) {
                 return (self.pages, self.seen);
