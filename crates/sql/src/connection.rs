@@ -34,8 +34,7 @@ use seats::{Lease, Seats, Wait};
 use set_up::set_up;
 
 pub use at_once::AtOnce;
-pub(crate) use at_once::work_at_once;
-pub(crate) use shared_reads::{ReadLine, read_on};
+pub(crate) use shared_reads::ReadLine;
 pub(crate) use visit::Visit;
 
 /// An operation on a connection.
@@ -679,6 +678,14 @@ impl<C: Connector> Call<C> {
 pub(crate) fn work_on<D: Dialect, I, T, F>(work: F) -> F
 where
     F: for<'c> Fn(&'c mut ConnectionOf<D>, I, Opening) -> Work<'c, T>,
+{
+    work
+}
+
+/// Says the same for a closure that is not told of a transaction.
+pub(crate) fn work_without_opening<D: Dialect, I, T, F>(work: F) -> F
+where
+    F: for<'c> Fn(&'c mut ConnectionOf<D>, I) -> Work<'c, T>,
 {
     work
 }

@@ -16,7 +16,7 @@ use actix_persistence_storage_api::{
 use async_trait::async_trait;
 use sqlx::SqlStr;
 
-use crate::connection::{Connections, ReadLine, read_on, work_at_once, work_on};
+use crate::connection::{Connections, ReadLine, work_on, work_without_opening};
 use crate::group::plan;
 use crate::page::PageRequest;
 use crate::refusal;
@@ -123,7 +123,7 @@ impl<D: Dialect> SqlJournal<D> {
         });
         if D::stores_at_once(&group) {
             let queries = Arc::clone(&self.queries);
-            let at_once = work_at_once::<D, _, _>(move |connection, group| {
+            let at_once = work_without_opening::<D, _, _, _>(move |connection, group| {
                 let queries = Arc::clone(&queries);
                 Box::pin(async move { D::append_at_once(connection, &queries, group).await })
             });
@@ -334,17 +334,20 @@ impl<D: Dialect> Journal for SqlJournal<D> {
             },
         };
         let queries = Arc::clone(&self.queries);
-        let alone = read_on::<D, _, _>(move |connection, PageRequest { id, range, limit }| {
-            let queries = Arc::clone(&queries);
-            Box::pin(async move { D::read_page(connection, &queries, &id, range, limit).await })
-        });
+        let alone = work_without_opening::<D, _, _, _>(
+            move |connection, PageRequest { id, range, limit }| {
+                let queries = Arc::clone(&queries);
+                Box::pin(async move { D::read_page(connection, &queries, &id, range, limit).await })
+            },
+        );
         let operation = Operation::ReplayMessages;
         let page = if D::shares_page(&self.queries, range) {
             let queries = Arc::clone(&self.queries);
-            let together = read_on::<D, _, _>(move |connection, requests: Vec<_>| {
-                let queries = Arc::clone(&queries);
-                Box::pin(async move { D::read_pages(connection, &queries, &requests).await })
-            });
+            let together =
+                work_without_opening::<D, _, _, _>(move |connection, requests: Vec<_>| {
+                    let queries = Arc::clone(&queries);
+                    Box::pin(async move { D::read_pages(connection, &queries, &requests).await })
+                });
             self.connections
                 .read_in_line(operation, &self.pages, request, together, alone)
                 .await

@@ -38,10 +38,11 @@ impl Waiting<'_> {
         }
     }
 
-    /// Ends the one whose statement began first, or last.
-    async fn end(&mut self, which: &str) {
-        let pid = format!("(array_agg(pid ORDER BY query_start {which}))[1]");
-        let pid = self.number(&pid).await;
+    /// Ends the one whose statement began first.
+    async fn end_first(&mut self) {
+        let pid = self
+            .number("(array_agg(pid ORDER BY query_start))[1]")
+            .await;
         self.ended.push(pid);
         let end = format!("SELECT pg_terminate_backend({pid})");
         self.place.run(end).await;
@@ -95,7 +96,7 @@ async fn reads_that_share_a_statement_leave_the_other_connections_to_others() {
     }
     // Eight share the first seat that is free, and one gets the next one.
     for read in alone {
-        waiting.end("ASC").await;
+        waiting.end_first().await;
         assert!(read.await.unwrap().is_err());
         let sessions = if waiting.ended.len() < 3 { 3 } else { 2 };
         waiting.until_there_are(sessions).await;
@@ -106,8 +107,8 @@ async fn reads_that_share_a_statement_leave_the_other_connections_to_others() {
     assert_eq!(head.highest_sequence_nr, EVENTS);
 
     // The end of a session is no answer to those who share it.
-    waiting.end("ASC").await;
-    waiting.end("ASC").await;
+    waiting.end_first().await;
+    waiting.end_first().await;
     execute(&mut locked, "ROLLBACK").await;
     let mut failed = 0;
     for read in together {

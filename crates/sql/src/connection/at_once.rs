@@ -4,7 +4,7 @@ use actix_persistence_storage_api::{Operation, StorageError};
 
 use super::attempts::{Attempts, Failed};
 use super::{Call, Connections, Opening, Work, detached, run};
-use crate::{ConnectionOf, Connector, Dialect, SqlError, TransactionDialect};
+use crate::{ConnectionOf, Connector, SqlError, TransactionDialect};
 
 /// The end of work that begins a transaction and commits it by itself. An error beside it is one of the commit, or of a
 /// connection that was lost: it decides what is stored.
@@ -94,12 +94,4 @@ impl<C: Connector> Call<C> {
         let result = self.within_limit(with_care).await;
         self.end(lease, result).await
     }
-}
-
-/// Says for which lifetimes a closure is meant.
-pub(crate) fn work_at_once<D: Dialect, I, F>(work: F) -> F
-where
-    F: for<'c> Fn(&'c mut ConnectionOf<D>, I) -> Work<'c, AtOnce>,
-{
-    work
 }

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::seats::Lease;
 use super::{Call, Connections, Work, detached, not_stored};
-use crate::{ConnectionOf, Connector, Dialect, SqlError};
+use crate::{ConnectionOf, Connector, SqlError};
 
 /// Questions of one kind that wait for a connection, in the order in which they came.
 ///
@@ -281,13 +281,6 @@ impl<C: Connector> Call<C> {
         afterwards(lease);
         Ok(value)
     }
-}
-
-/// Says for which lifetimes a closure is meant.
-pub(crate) fn read_on<D: Dialect, I, T>(
-    work: impl for<'c> Fn(&'c mut ConnectionOf<D>, I) -> Work<'c, T>,
-) -> impl for<'c> Fn(&'c mut ConnectionOf<D>, I) -> Work<'c, T> {
-    work
 }
 
 /// Tells those that shared a statement of its error: that the server is silent is the answer to each of them; anything else

@@ -21,6 +21,13 @@ async fn behind_a_call(fixture: &mut Fixture, names: &[&str]) -> (Changed, Calle
     (first, called, replies)
 }
 
+/// A fixture whose changes are given up after some seconds.
+async fn in_groups_for(time: u64) -> Fixture {
+    let mut short = settings();
+    short.write_timeout = seconds(time);
+    Fixture::in_groups(short).await
+}
+
 #[test]
 fn changes_that_arrive_during_a_call_share_the_next_one() {
     on_paused_clock(async {
@@ -237,9 +244,7 @@ fn nothing_of_an_id_starts_while_a_late_group_may_still_store_it() {
 #[test]
 fn a_change_whose_asker_has_left_or_whose_time_is_over_is_not_sent() {
     on_paused_clock(async {
-        let mut short = settings();
-        short.write_timeout = seconds(5);
-        let mut fixture = Fixture::in_groups(short).await;
+        let mut fixture = in_groups_for(5).await;
         let (first, called, replies) = behind_a_call(&mut fixture, &["a", "b"]).await;
         tokio::time::sleep(seconds(6)).await;
         drop(fixture.upsert("c", 1));
@@ -313,9 +318,7 @@ fn a_change_in_the_way_of_its_neighbours_alone_is_made_after_them() {
 #[test]
 fn a_named_change_whose_time_is_over_gets_its_own_error() {
     on_paused_clock(async {
-        let mut short = settings();
-        short.write_timeout = seconds(1);
-        let mut fixture = Fixture::in_groups(short).await;
+        let mut fixture = in_groups_for(1).await;
         let (_first, called, mut replies) = behind_a_call(&mut fixture, &["a", "b"]).await;
         called.makes_all();
         let group = [("a", 1), ("b", 1)];
@@ -426,9 +429,7 @@ fn many_changes_that_break_rules_are_found_by_halves_after_the_first_few() {
 #[test]
 fn a_change_that_waits_for_a_group_is_refused_when_its_time_is_over() {
     on_paused_clock(async {
-        let mut short = settings();
-        short.write_timeout = seconds(1);
-        let mut fixture = Fixture::in_groups(short).await;
+        let mut fixture = in_groups_for(1).await;
         let (_first, called, replies) = behind_a_call(&mut fixture, &["a", "b"]).await;
         let after_b = fixture.upsert("b", 2);
         tokio::time::sleep(seconds(2)).await;
@@ -449,9 +450,7 @@ fn a_change_that_waits_for_a_group_is_refused_when_its_time_is_over() {
 #[test]
 fn a_change_of_a_later_part_is_refused_when_its_time_is_over() {
     on_paused_clock(async {
-        let mut short = settings();
-        short.write_timeout = seconds(1);
-        let mut fixture = Fixture::in_groups(short).await;
+        let mut fixture = in_groups_for(1).await;
         let (_first, called, mut replies) = behind_a_call(&mut fixture, &["a", "b"]).await;
         called.makes_all();
         let group = [("a", 1), ("b", 1)];
