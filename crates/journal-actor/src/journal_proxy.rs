@@ -5,9 +5,9 @@ use std::io;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    AnyCommand, AtomicWrite, CommandAnswer, EventDeletion, Journal, JournalCapabilities, PageLimit,
-    PersistenceId, PurgeProgress, ReplayPage, ReplayRange, SequenceNr, StorageError, StreamHead,
-    TakeOverRequest, TakenOver, WriteOutcome,
+    AnyCommand, AtomicWrite, CommandAnswer, EventDeletion, EventQueries, Journal,
+    JournalCapabilities, PageLimit, PersistenceId, PurgeProgress, ReplayPage, ReplayRange,
+    SequenceNr, StorageError, StreamHead, TakeOverRequest, TakenOver, WriteOutcome,
 };
 use actix_persistence_store_actor::{StoreThread, deadline_after};
 use async_trait::async_trait;
@@ -173,6 +173,11 @@ impl Journal for JournalProxy {
 
     async fn close(&self) {
         self.handle.journal().close().await;
+    }
+
+    /// Queries pass the actor by, as those over states do: they wait for no id.
+    fn event_queries(&self) -> Option<&dyn EventQueries> {
+        self.handle.journal().event_queries()
     }
 
     fn capabilities(&self) -> JournalCapabilities {

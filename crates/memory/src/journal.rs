@@ -1,19 +1,30 @@
 //! The journal in memory.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Durability, Epoch, EventDeletion, EventRecord, Fence, Journal,
+    AtomicWrite, Durability, Epoch, EventDeletion, EventQueries, EventRecord, Fence, Journal,
     JournalCapabilities, PageLimit, PersistenceId, PurgeProgress, ReplayPage, ReplayRange,
     SequenceConflict, SequenceNr, StorageError, StreamHead, TakeOverRequest, TakenOver,
     WriteOutcome, WriterId, WriterPosition,
 };
 use async_trait::async_trait;
 
+mod queries;
+
 /// Every stream of a storage, under the one lock of its journals.
-pub(crate) type Streams = Mutex<HashMap<PersistenceId, Stream>>;
+pub(crate) type Streams = Mutex<StoredStreams>;
+
+/// The streams of all ids, and the order in which their events were stored.
+#[derive(Default)]
+pub(crate) struct StoredStreams {
+    by_id: BTreeMap<PersistenceId, Stream>,
+    /// Every event that is not deleted, by the place in which it was stored.
+    by_ordering: BTreeMap<i64, (PersistenceId, SequenceNr)>,
+    last_ordering: i64,
+}
 
 /// A journal in memory, with every capability and no limits.
 ///
@@ -27,6 +38,8 @@ pub struct MemoryJournal {
 pub(crate) struct Stream {
     /// The events that are not deleted.
     events: BTreeMap<SequenceNr, EventRecord>,
+    /// The places of these events among those of all ids.
+    orderings: BTreeMap<SequenceNr, i64>,
     /// The highest number ever stored.
     highest: SequenceNr,
     /// The highest deleted number.
@@ -47,7 +60,7 @@ impl MemoryJournal {
         Self { streams }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PersistenceId, Stream>> {
+    fn lock(&self) -> MutexGuard<'_, StoredStreams> {
         self.streams
             .lock()
             .expect("nothing panics while it holds the lock")
@@ -81,7 +94,11 @@ impl Journal for MemoryJournal {
             epoch: stream.epoch,
             holds_changes: false,
         };
-        Ok(streams.get(persistence_id).map(head).unwrap_or_default())
+        Ok(streams
+            .by_id
+            .get(persistence_id)
+            .map(head)
+            .unwrap_or_default())
     }
 
     async fn take_over(
@@ -90,7 +107,8 @@ impl Journal for MemoryJournal {
     ) -> Result<Vec<TakenOver>, StorageError> {
         let mut streams = self.lock();
         let taken = requests.iter().map(|request| {
-            let stream = streams.entry(request.persistence_id.clone()).or_default();
+            let id = request.persistence_id.clone();
+            let stream = streams.by_id.entry(id).or_default();
             stream.epoch += 1;
             stream.writer = Some(request.writer);
             TakenOver {
@@ -115,14 +133,14 @@ impl Journal for MemoryJournal {
             } else if let Some(error) = write.refusal() {
                 not_stored.insert(write.persistence_id().clone());
                 WriteOutcome::Rejected(error)
-            } else if let Some(conflict) = conflict_of(streams.get(write.persistence_id()), &write)
+            } else if let Some(conflict) =
+                conflict_of(streams.by_id.get(write.persistence_id()), &write)
             {
                 let id = write.persistence_id().clone();
                 not_stored.insert(id.clone());
                 WriteOutcome::Failed(StorageError::from_sequence_conflict(id, conflict))
             } else {
-                let id = write.persistence_id().clone();
-                streams.entry(id).or_default().append(write);
+                streams.append(write);
                 WriteOutcome::Stored
             };
             outcomes.push(outcome);
@@ -137,7 +155,7 @@ impl Journal for MemoryJournal {
         page: PageLimit,
     ) -> Result<ReplayPage, StorageError> {
         let streams = self.lock();
-        let stream = streams.get(persistence_id);
+        let stream = streams.by_id.get(persistence_id);
         Ok(stream.map_or_else(ReplayPage::default, |stream| stream.page(range, page)))
     }
 
@@ -147,29 +165,29 @@ impl Journal for MemoryJournal {
         deletion: EventDeletion,
     ) -> Result<(), StorageError> {
         let mut streams = self.lock();
-        let stream = streams.get_mut(persistence_id);
-        let stored = position(stream.as_deref());
+        let stored = position(streams.by_id.get(persistence_id));
         if deletion.epoch.is_some_and(|epoch| epoch != stored.epoch) {
             let id = persistence_id.clone();
             return Err(StorageError::from_deletion_conflict(id, deletion, stored));
         }
-        if let Some(stream) = stream {
-            stream.deleted_to = stream.deleted_to.max(deletion.to.min(stream.highest));
-            stream
-                .events
-                .retain(|&sequence_nr, _| sequence_nr > deletion.to);
-        }
+        streams.delete_to(persistence_id, deletion.to);
         Ok(())
     }
 
     async fn purge(&self, persistence_id: &PersistenceId) -> Result<PurgeProgress, StorageError> {
-        if let Some(stream) = self.lock().get_mut(persistence_id) {
+        let mut streams = self.lock();
+        streams.delete_to(persistence_id, SequenceNr::MAX);
+        if let Some(stream) = streams.by_id.get_mut(persistence_id) {
             *stream = Stream {
                 epoch: stream.epoch + 1,
                 ..Stream::default()
             };
         }
         Ok(PurgeProgress::Done)
+    }
+
+    fn event_queries(&self) -> Option<&dyn EventQueries> {
+        Some(self)
     }
 
     fn capabilities(&self) -> JournalCapabilities {
@@ -182,18 +200,40 @@ impl Journal for MemoryJournal {
     }
 }
 
-impl Stream {
+impl StoredStreams {
     fn append(&mut self, write: AtomicWrite) {
-        self.highest = write.highest_sequence_nr();
+        let id = write.persistence_id().clone();
+        let stream = self.by_id.entry(id.clone()).or_default();
+        stream.highest = write.highest_sequence_nr();
         if let Fence::TakesOver { .. } = write.fence() {
-            self.epoch = write.fence().afterwards();
-            self.writer = Some(write.writer());
+            stream.epoch = write.fence().afterwards();
+            stream.writer = Some(write.writer());
         }
         for event in write.into_events() {
-            self.events.insert(event.sequence_nr, event);
+            self.last_ordering += 1;
+            let (ordering, number) = (self.last_ordering, event.sequence_nr);
+            self.by_ordering.insert(ordering, (id.clone(), number));
+            stream.orderings.insert(number, ordering);
+            stream.events.insert(number, event);
         }
     }
 
+    fn delete_to(&mut self, id: &PersistenceId, to: SequenceNr) {
+        let Some(stream) = self.by_id.get_mut(id) else {
+            return;
+        };
+        stream.deleted_to = stream.deleted_to.max(to.min(stream.highest));
+        stream.events.retain(|&number, _| number > to);
+        stream.orderings.retain(|&number, ordering| {
+            if number <= to {
+                self.by_ordering.remove(ordering);
+            }
+            number > to
+        });
+    }
+}
+
+impl Stream {
     fn page(&self, range: ReplayRange, limit: PageLimit) -> ReplayPage {
         let mut wanted = self
             .events

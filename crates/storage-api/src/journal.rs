@@ -2,6 +2,7 @@
 
 mod atomic_write;
 mod command;
+mod event_queries;
 mod event_record;
 mod outcome;
 mod purge_progress;
@@ -14,6 +15,7 @@ use async_trait::async_trait;
 
 pub use atomic_write::{AtomicWrite, InvalidAtomicWrite};
 pub use command::{AnyCommand, CommandAnswer, CommandRules, CommandTurn, JournalCommand};
+pub use event_queries::{EventQueries, EventSelection, EventsPage, EventsQuery, SelectedEvent};
 pub use event_record::EventRecord;
 pub use outcome::WriteOutcome;
 pub use purge_progress::PurgeProgress;
@@ -325,6 +327,11 @@ pub trait Journal: Any + Send + Sync {
     /// # Cancel safety
     /// Has no effect that could be lost.
     async fn close(&self) {}
+
+    /// Returns the queries over the events of all ids; `None` if the journal has none, which is the default.
+    fn event_queries(&self) -> Option<&dyn EventQueries> {
+        None
+    }
 
     /// Returns what this journal can do, the same for its whole life. The default declares nothing optional.
     fn capabilities(&self) -> JournalCapabilities {

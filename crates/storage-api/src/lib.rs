@@ -7,6 +7,8 @@ mod state_store;
 mod plugin;
 
 mod capabilities;
+mod offset;
+mod persistence_ids_query;
 mod record;
 mod sql;
 mod storage_error;
@@ -21,19 +23,24 @@ pub use state_store::StateStore;
 
 pub use capabilities::{Durability, JournalCapabilities, SnapshotCapabilities, StateCapabilities};
 pub use journal::{
-    AnyCommand, AtomicWrite, CommandAnswer, CommandRules, CommandTurn, EventDeletion, EventRecord,
-    Fence, InvalidAtomicWrite, JournalCommand, PageLimit, PurgeProgress, ReplayPage, ReplayRange,
-    StreamHead, TakeOverRequest, TakenOver, WriteOutcome,
+    AnyCommand, AtomicWrite, CommandAnswer, CommandRules, CommandTurn, EventDeletion, EventQueries,
+    EventRecord, EventSelection, EventsPage, EventsQuery, Fence, InvalidAtomicWrite,
+    JournalCommand, PageLimit, PurgeProgress, ReplayPage, ReplayRange, SelectedEvent, StreamHead,
+    TakeOverRequest, TakenOver, WriteOutcome,
 };
+pub use offset::{
+    EventOffset, EventPosition, InvalidOffset, Offset, OtherPartitions, Position, StateOffset,
+    StatePosition,
+};
+pub use persistence_ids_query::PersistenceIdsQuery;
 pub use record::{
     Epoch, InvalidPersistenceId, NUMBER_OF_SLICES, Partition, Payload, PersistenceId, Revision,
     SequenceNr, Timestamp, WriterId, slice_of,
 };
 pub use snapshot_store::{SnapshotCriteria, SnapshotMetadata, SnapshotRecord};
 pub use state_store::{
-    ChangeEvent, ChangeKind, ChangedState, CurrentState, InvalidStateOffset, OtherPartitions,
-    PersistenceIdsQuery, StateChange, StateChangesPage, StateChangesQuery, StateDelete,
-    StateOffset, StatePosition, StateQueries, StateRecord, StateUpdate, StateWrite,
+    ChangeEvent, ChangeKind, ChangedState, CurrentState, StateChange, StateChangesPage,
+    StateChangesQuery, StateDelete, StateQueries, StateRecord, StateUpdate, StateWrite,
 };
 pub use text_limit::MAX_TEXT_BYTES;
 

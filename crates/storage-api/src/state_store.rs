@@ -3,7 +3,6 @@
 mod change_event;
 mod state_change;
 mod state_delete;
-mod state_offset;
 mod state_queries;
 mod state_record;
 mod state_write;
@@ -15,10 +14,7 @@ use async_trait::async_trait;
 pub use change_event::ChangeEvent;
 pub use state_change::{ChangeKind, StateChange};
 pub use state_delete::StateDelete;
-pub use state_offset::{InvalidStateOffset, OtherPartitions, StateOffset, StatePosition};
-pub use state_queries::{
-    ChangedState, PersistenceIdsQuery, StateChangesPage, StateChangesQuery, StateQueries,
-};
+pub use state_queries::{ChangedState, StateChangesPage, StateChangesQuery, StateQueries};
 pub use state_record::{CurrentState, StateRecord, StateUpdate};
 pub use state_write::StateWrite;
 

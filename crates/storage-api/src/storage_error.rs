@@ -143,6 +143,7 @@ pub enum Operation {
     DeleteState,
     HardDeleteState,
     CurrentPersistenceIds,
+    QueryEvents,
     StateChanges,
     FindStates,
     Transact,
@@ -168,6 +169,7 @@ impl Operation {
                 | Operation::LoadSnapshot
                 | Operation::GetState
                 | Operation::CurrentPersistenceIds
+                | Operation::QueryEvents
                 | Operation::StateChanges
                 | Operation::FindStates
         )
@@ -193,6 +195,7 @@ impl Operation {
             Operation::DeleteState => "delete the state",
             Operation::HardDeleteState => "remove the state",
             Operation::CurrentPersistenceIds => "read persistence ids",
+            Operation::QueryEvents => "query events",
             Operation::StateChanges => "read changed states",
             Operation::FindStates => "find states",
             Operation::Transact => "run statements of the application",

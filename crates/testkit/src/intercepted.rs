@@ -62,13 +62,6 @@ impl<H: Hook<StateStores>> Intercepted<StateStores, H> {
     pub fn state_store_with(store: impl StateStore, hook: H) -> Self {
         Self::with_hook(Arc::new(store), hook)
     }
-
-    /// Declares no queries, even if the store has some.
-    #[must_use]
-    pub fn without_queries(mut self) -> Self {
-        self.hides_queries = true;
-        self
-    }
 }
 
 impl<S: StoreKind, H: Hook<S>> Intercepted<S, H> {
@@ -80,6 +73,13 @@ impl<S: StoreKind, H: Hook<S>> Intercepted<S, H> {
             hides_queries: false,
             hook,
         }
+    }
+
+    /// Declares no queries, even if the store has some.
+    #[must_use]
+    pub fn without_queries(mut self) -> Self {
+        self.hides_queries = true;
+        self
     }
 
     /// Declares these capabilities in the place of the store's own. What the store does stays the same.

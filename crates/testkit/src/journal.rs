@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use actix_persistence_storage_api::{
-    AnyCommand, AtomicWrite, CommandAnswer, EventDeletion, Journal, JournalCapabilities, Operation,
-    PageLimit, PersistenceId, PurgeProgress, ReplayPage, ReplayRange, SequenceNr, StorageError,
+    AnyCommand, AtomicWrite, CommandAnswer, EventDeletion, EventOffset, EventQueries, EventsPage,
+    EventsQuery, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
+    PersistenceIdsQuery, PurgeProgress, ReplayPage, ReplayRange, SequenceNr, StorageError,
     StorageErrorKind, StreamHead, TakeOverRequest, TakenOver, WriteOutcome,
 };
 use async_trait::async_trait;
@@ -17,7 +18,7 @@ use crate::{Fault, Hook, Intercepted, Next, On, Rule, StoreCall, StoreKind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Journals {}
 
-/// A call of a journal: each method of [`Journal`] with its arguments.
+/// A call of a journal: each method of [`Journal`] and [`EventQueries`] with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs)] // the methods and arguments of the same names
@@ -50,6 +51,13 @@ pub enum JournalCall {
     RunCommand {
         command: AnyCommand,
     },
+    CurrentPersistenceIds {
+        query: PersistenceIdsQuery,
+    },
+    Events {
+        query: EventsQuery,
+    },
+    NewestOffset,
     Ping,
     Close,
 }
@@ -74,6 +82,12 @@ pub enum JournalAnswer {
     Purge(PurgeProgress),
     /// The answer of `run_command`; clones are the same answer, which is given once.
     Command(GivenOnce),
+    /// The answer of `current_persistence_ids`.
+    Ids(Vec<PersistenceId>),
+    /// The answer of `events`.
+    Events(EventsPage),
+    /// The answer of `newest_offset`.
+    NewestOffset(EventOffset),
 }
 
 /// The answer to a command, or that the journal does not know it; clones are the same answer.
@@ -118,12 +132,19 @@ impl StoreCall for JournalCall {
             JournalCall::DeleteMessagesTo { .. } => Operation::DeleteMessagesTo,
             JournalCall::Purge { .. } => Operation::Purge,
             JournalCall::RunCommand { command } => Operation::of_command(&command.rules().turn),
+            JournalCall::CurrentPersistenceIds { .. } => Operation::CurrentPersistenceIds,
+            JournalCall::Events { .. } | JournalCall::NewestOffset => Operation::QueryEvents,
         }
     }
 
     fn persistence_ids(&self) -> Vec<&PersistenceId> {
         match self {
-            JournalCall::Initialize | JournalCall::Ping | JournalCall::Close => Vec::new(),
+            JournalCall::Initialize
+            | JournalCall::CurrentPersistenceIds { .. }
+            | JournalCall::Events { .. }
+            | JournalCall::NewestOffset
+            | JournalCall::Ping
+            | JournalCall::Close => Vec::new(),
             JournalCall::ReadHead { persistence_id }
             | JournalCall::ReplayMessages { persistence_id, .. }
             | JournalCall::ReadHighestSequenceNr { persistence_id }
@@ -161,6 +182,8 @@ impl StoreKind for Journals {
 
     fn carry_out(store: Arc<Self::Store>, call: JournalCall) -> StoreFuture<JournalAnswer> {
         Box::pin(async move {
+            let unsupported = StorageError::new(StorageErrorKind::Unsupported, call.operation());
+            let queries = || store.event_queries().ok_or_else(|| unsupported.clone());
             Ok(match call {
                 JournalCall::Initialize => {
                     store.initialize().await?;
@@ -200,6 +223,15 @@ impl StoreKind for Journals {
                 }
                 JournalCall::RunCommand { command } => {
                     JournalAnswer::Command(GivenOnce::new(store.run_command(&command).await?))
+                }
+                JournalCall::CurrentPersistenceIds { query } => {
+                    JournalAnswer::Ids(queries()?.current_persistence_ids(query).await?)
+                }
+                JournalCall::Events { query } => {
+                    JournalAnswer::Events(queries()?.events(query).await?)
+                }
+                JournalCall::NewestOffset => {
+                    JournalAnswer::NewestOffset(queries()?.newest_offset().await?)
                 }
                 JournalCall::Ping => {
                     store.ping().await?;
@@ -393,8 +425,34 @@ impl<H: Hook<Journals>> Journal for Intercepted<Journals, H> {
         let _ = self.call(JournalCall::Close).await;
     }
 
+    fn event_queries(&self) -> Option<&dyn EventQueries> {
+        let has_queries = !self.hides_queries && self.store.event_queries().is_some();
+        has_queries.then_some(self as &dyn EventQueries)
+    }
+
     fn capabilities(&self) -> JournalCapabilities {
         let declared = self.declared.clone();
         declared.unwrap_or_else(|| self.store.capabilities())
+    }
+}
+
+#[async_trait]
+impl<H: Hook<Journals>> EventQueries for Intercepted<Journals, H> {
+    async fn current_persistence_ids(
+        &self,
+        query: PersistenceIdsQuery,
+    ) -> Result<Vec<PersistenceId>, StorageError> {
+        let call = JournalCall::CurrentPersistenceIds { query };
+        Ok(expect_answer!(self.call(call).await?, JournalAnswer::Ids))
+    }
+
+    async fn events(&self, query: EventsQuery) -> Result<EventsPage, StorageError> {
+        let answer = self.call(JournalCall::Events { query }).await?;
+        Ok(expect_answer!(answer, JournalAnswer::Events))
+    }
+
+    async fn newest_offset(&self) -> Result<EventOffset, StorageError> {
+        let answer = self.call(JournalCall::NewestOffset).await?;
+        Ok(expect_answer!(answer, JournalAnswer::NewestOffset))
     }
 }

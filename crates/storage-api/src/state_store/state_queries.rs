@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::{CurrentState, PersistenceId, StateOffset, StorageError, Timestamp};
+use crate::{
+    CurrentState, PersistenceId, PersistenceIdsQuery, StateOffset, StorageError, Timestamp,
+};
 
 /// Reads the states of many ids; a [`StateStore`](crate::StateStore) returns it as its
 /// [`queries`](crate::StateStore::queries).
@@ -73,54 +75,6 @@ pub trait StateQueries: Send + Sync {
     /// # Cancel safety
     /// Has no effect that could be lost.
     async fn changes(&self, query: StateChangesQuery) -> Result<StateChangesPage, StorageError>;
-}
-
-/// A query for persistence ids.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PersistenceIdsQuery {
-    /// The entity type of the ids to return, exactly as it is written, and empty for ids without `|`; `None` for all
-    /// ids.
-    pub entity_type: Option<Arc<str>>,
-    /// The id above which ids are returned, byte by byte: the last one of the page before.
-    pub after: Option<PersistenceId>,
-    /// The most ids of a page; 0 makes the page empty.
-    pub limit: usize,
-    /// True if deleted ones are among them, of which a tombstone is left.
-    pub tombstones: bool,
-}
-
-impl PersistenceIdsQuery {
-    /// Makes the query for the first page of all ids that have a state.
-    pub fn new(limit: usize) -> Self {
-        Self {
-            entity_type: None,
-            after: None,
-            limit,
-            tombstones: false,
-        }
-    }
-
-    /// Returns the query restricted to one entity type.
-    #[must_use]
-    pub fn of_entity_type(mut self, entity_type: impl Into<Arc<str>>) -> Self {
-        self.entity_type = Some(entity_type.into());
-        self
-    }
-
-    /// Returns the query for the page after this id.
-    #[must_use]
-    pub fn after(mut self, persistence_id: PersistenceId) -> Self {
-        self.after = Some(persistence_id);
-        self
-    }
-
-    /// Returns the query with deleted ids included.
-    #[must_use]
-    pub fn with_tombstones(mut self) -> Self {
-        self.tombstones = true;
-        self
-    }
 }
 
 /// A query for changed states.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_sqlite::{SqliteOptions, SqliteStateStore};
 use actix_persistence_storage_api::{
-    AnyCommand, ChangeEvent, CommandRules, EventDeletion, FindStates, Journal, JournalCapabilities,
-    JournalCommand, PageLimit, Payload, PersistenceIdsQuery, PurgeProgress, ReplayRange,
-    SequenceNr, SessionWork, SnapshotCriteria, SnapshotMetadata, SnapshotStore, StateChangesQuery,
-    StateDelete, StateStore, StorageErrorKind, TakeOverRequest, Timestamp, WriterId,
+    AnyCommand, ChangeEvent, CommandRules, EventDeletion, EventSelection, EventsQuery, FindStates,
+    Journal, JournalCapabilities, JournalCommand, PageLimit, Payload, PersistenceIdsQuery,
+    PurgeProgress, ReplayRange, SequenceNr, SessionWork, SnapshotCriteria, SnapshotMetadata,
+    SnapshotStore, StateChangesQuery, StateDelete, StateStore, StorageErrorKind, TakeOverRequest,
+    Timestamp, WriterId,
 };
 use actix_persistence_testkit::{
     Intercepted, JournalCall, Rules, SnapshotCall, StateCall, StateStores, Verdict,
@@ -49,6 +50,12 @@ async fn every_method_of_a_journal_reaches_it() {
     assert!(matches!(journal.purge(&a).await, Ok(PurgeProgress::Done)));
     let command = AnyCommand::new(Nameless);
     assert!(journal.run_command(&command).await.unwrap().is_none());
+    let queries = journal.event_queries().unwrap();
+    let ids = PersistenceIdsQuery::new(1);
+    let events = EventsQuery::new(EventSelection::all(), 1);
+    queries.current_persistence_ids(ids.clone()).await.unwrap();
+    queries.events(events.clone()).await.unwrap();
+    queries.newest_offset().await.unwrap();
     journal.ping().await.unwrap();
     journal.close().await;
     let persistence_id = a;
@@ -73,6 +80,9 @@ async fn every_method_of_a_journal_reaches_it() {
         },
         JournalCall::Purge { persistence_id },
         JournalCall::RunCommand { command },
+        JournalCall::CurrentPersistenceIds { query: ids },
+        JournalCall::Events { query: events },
+        JournalCall::NewestOffset,
         JournalCall::Ping,
     ];
     assert_eq!(seen.calls(), expected);
