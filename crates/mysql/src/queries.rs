@@ -4,6 +4,7 @@
 //! what an upsert would have inserted, and ids and tags are bytes.
 
 mod counter_queries;
+mod event_queries;
 mod journal_queries;
 mod rows;
 mod snapshot_queries;
@@ -11,8 +12,8 @@ mod state_queries;
 mod text_statements;
 
 use actix_persistence_sql::{
-    ChangeEventTexts, JournalStatements, Partitions, SnapshotStatements, SqlNames, StateStatements,
-    StatementDialect,
+    ChangeEventTexts, EventQueryStatements, JournalStatements, Partitions, SnapshotStatements,
+    SqlNames, StateStatements, StatementDialect,
 };
 use actix_persistence_storage_api::Partition;
 use sqlx::SqlStr;
@@ -35,6 +36,10 @@ impl StatementDialect for Mysql {
 
     fn journal_statements(names: &SqlNames) -> JournalStatements {
         journal_queries::journal_statements(names)
+    }
+
+    fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
+        event_queries::event_query_statements(names)
     }
 
     fn snapshot_statements(names: &SqlNames) -> SnapshotStatements {

@@ -2,14 +2,15 @@
 //!
 //! Casts state the types of values, so that the server never guesses. Names are qualified: no search path matters.
 
+mod event_queries;
 mod journal_queries;
 mod order;
 mod snapshot_queries;
 mod state_queries;
 
 use actix_persistence_sql::{
-    ChangeEventTexts, JournalStatements, SnapshotStatements, SqlNames, StateStatements,
-    StatementDialect,
+    ChangeEventTexts, EventQueryStatements, JournalStatements, SnapshotStatements, SqlNames,
+    StateStatements, StatementDialect,
 };
 
 use crate::Postgres;
@@ -28,6 +29,10 @@ impl StatementDialect for Postgres {
 
     fn journal_statements(names: &SqlNames) -> JournalStatements {
         journal_queries::journal_statements(names)
+    }
+
+    fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
+        event_queries::event_query_statements(names)
     }
 
     fn snapshot_statements(names: &SqlNames) -> SnapshotStatements {

@@ -1,6 +1,8 @@
 //! The journal of every SQL database.
 
 mod delete;
+mod event_queries;
+mod events;
 mod sweeper;
 
 use std::collections::HashMap;
@@ -8,8 +10,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    AnyCommand, AtomicWrite, CommandAnswer, Effect, EventDeletion, EventRecord, Journal,
-    JournalCapabilities, Operation, PageLimit, PersistenceId, PurgeProgress, ReplayPage,
+    AnyCommand, AtomicWrite, CommandAnswer, Effect, EventDeletion, EventQueries, EventRecord,
+    Journal, JournalCapabilities, Operation, PageLimit, PersistenceId, PurgeProgress, ReplayPage,
     ReplayRange, Roles, SequenceNr, StorageError, StorageErrorKind, StreamHead, TakeOverRequest,
     TakenOver, WriteOutcome, WriterId, WriterPosition,
 };
@@ -25,8 +27,8 @@ use crate::schema::StoreSchema;
 use crate::turns::Turns;
 use crate::values::Values;
 use crate::{
-    ConnectionOf, Dialect, Group, InvalidOption, JournalStatements, RowOf, Settings, SqlError,
-    SqlNames, SqlxDatabase,
+    ConnectionOf, Dialect, EventQueryStatements, Group, InvalidOption, JournalStatements, RowOf,
+    Settings, SqlError, SqlNames, SqlxDatabase,
 };
 
 use delete::Chunk;
@@ -43,6 +45,7 @@ pub struct SqlJournal<D: Dialect> {
     connections: Arc<Connections<D::Connector>>,
     statements: Arc<JournalStatements>,
     queries: Arc<D::JournalQueries>,
+    event_queries: Arc<EventQueryStatements>,
     schema: Arc<StoreSchema<D>>,
     sweeper: Sweeper<D>,
     turns: Turns,
@@ -73,6 +76,7 @@ impl<D: Dialect> SqlJournal<D> {
         let names = journal_names::<D>(&options)?;
         let statements = Arc::new(D::journal_statements(&names));
         let queries = Arc::new(D::journal_queries(&names));
+        let event_queries = Arc::new(D::event_query_statements(&names));
         let schema = Arc::new(StoreSchema::journal(names, store)?);
         let chunk = Chunk {
             rows: store.delete_chunk_events as u64,
@@ -83,6 +87,7 @@ impl<D: Dialect> SqlJournal<D> {
             connections,
             statements,
             queries,
+            event_queries,
             schema,
             sweeper,
             turns: Turns::new(),
@@ -420,6 +425,10 @@ impl<D: Dialect> Journal for SqlJournal<D> {
     async fn close(&self) {
         self.sweeper.pause();
         self.connections.close().await;
+    }
+
+    fn event_queries(&self) -> Option<&dyn EventQueries> {
+        Some(self)
     }
 
     fn capabilities(&self) -> JournalCapabilities {

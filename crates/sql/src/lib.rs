@@ -11,11 +11,13 @@ mod connection;
 mod connector;
 mod dialect;
 mod group;
+mod ids;
 mod literal_text;
 mod names;
 mod options;
 mod page;
 mod partitions;
+mod parts;
 mod placeholders;
 mod pools;
 mod refusal;
@@ -67,8 +69,9 @@ pub use sql_error::{ErrorClass, SqlError, classify};
 pub use sqlx_database::SqlxDatabase;
 pub use state_store::{SqlStateStore, StateRow, row_was_skipped, state_counter_is_missing};
 pub use statements::{
-    BeginningStatements, JournalStatements, LateNumberingStatements, NumberingStatements,
-    PartitionStatements, SnapshotStatements, StateStatements,
+    BeginningStatements, EventQueryStatements, EventSourceStatements, JournalStatements,
+    LateNumberingStatements, NumberingStatements, PartitionStatements, SnapshotStatements,
+    StateStatements,
 };
 pub use table_name::TableName;
 pub use values::{Values, to_bound, to_integer};

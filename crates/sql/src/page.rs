@@ -292,7 +292,7 @@ fn add_tag<D: Dialect>(tags: &mut Tags, row: &RowOf<D>) -> Result<(), SqlError> 
 }
 
 /// The column with the size of an event that was not read.
-const SIZE: usize = 13;
+pub(crate) const SIZE: usize = 13;
 /// The column with the place of a request.
 const PLACE: usize = 14;
 
@@ -430,7 +430,7 @@ pub(crate) fn check_size<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<()
 }
 
 /// Makes an event out of its row; `before` is the one before it.
-fn to_event<D: Dialect>(
+pub(crate) fn to_event<D: Dialect>(
     row: &RowOf<D>,
     before: Option<&EventRecord>,
 ) -> Result<EventRecord, SqlError> {

@@ -7,7 +7,6 @@ mod entities;
 mod find;
 mod grouping;
 mod guilty;
-mod ids;
 mod late_numbers;
 mod load;
 mod opening;

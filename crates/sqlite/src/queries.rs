@@ -1,14 +1,15 @@
 //! Every SQL text of the crate; the tables are made by the files in `migrations`.
 
 mod at_once;
+mod event_queries;
 mod journal_queries;
 mod rows;
 mod snapshot_queries;
 mod state_queries;
 
 use actix_persistence_sql::{
-    ChangeEventTexts, JournalStatements, SnapshotStatements, SqlNames, StateStatements,
-    StatementDialect,
+    ChangeEventTexts, EventQueryStatements, JournalStatements, SnapshotStatements, SqlNames,
+    StateStatements, StatementDialect,
 };
 
 use crate::Sqlite;
@@ -28,6 +29,10 @@ impl StatementDialect for Sqlite {
 
     fn journal_statements(names: &SqlNames) -> JournalStatements {
         journal_queries::journal_statements(names)
+    }
+
+    fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
+        event_queries::event_query_statements(names)
     }
 
     fn snapshot_statements(names: &SqlNames) -> SnapshotStatements {

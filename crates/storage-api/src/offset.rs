@@ -129,6 +129,14 @@ impl<P: Position> Offset<P> {
         }
     }
 
+    /// Goes on to after everything in a partition with this number or a lower one, unless the offset is there already.
+    pub fn pass(&mut self, partition: Partition, ordering: i64) {
+        let end = P::after_all_of(ordering);
+        if self.position(partition).is_none_or(|at| *at < end) {
+            self.advance(partition, end);
+        }
+    }
+
     /// Returns whether a reader at this offset has read all that is before the other one.
     pub fn has_reached(&self, other: &Self) -> bool {
         other
@@ -263,6 +271,7 @@ mod sealed {
         /// The most bytes beyond those of a position among states.
         const MORE_BYTES: usize;
 
+        fn after_all_of(ordering: i64) -> Self;
         fn id(&self) -> Option<&PersistenceId>;
         fn write_numbers(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
         fn parse_numbers(numbers: &str, id: Option<PersistenceId>) -> Option<Self>;
@@ -271,6 +280,10 @@ mod sealed {
     impl Text for StatePosition {
         const KIND: &'static str = "states";
         const MORE_BYTES: usize = 0;
+
+        fn after_all_of(ordering: i64) -> Self {
+            StatePosition::after_all_of(ordering)
+        }
 
         fn id(&self) -> Option<&PersistenceId> {
             self.persistence_id.as_ref()
@@ -291,6 +304,10 @@ mod sealed {
     impl Text for EventPosition {
         const KIND: &'static str = "events";
         const MORE_BYTES: usize = ".18446744073709551615".len();
+
+        fn after_all_of(ordering: i64) -> Self {
+            EventPosition::after_all_of(ordering)
+        }
 
         fn id(&self) -> Option<&PersistenceId> {
             self.event.as_ref().map(|(id, _)| id)

@@ -368,7 +368,7 @@ pub(crate) fn queries(names: &SqlNames) -> PostgresQueries {
     }
 }
 
-fn order(names: &SqlNames) -> Order {
+pub(super) fn order(names: &SqlNames) -> Order {
     Order::of(names, "{event_table}", "{ordering_table}")
 }
 

@@ -1,12 +1,17 @@
 //! The part of a dialect with the statements that every database has.
 
 use super::Driver;
-use crate::{JournalStatements, SnapshotStatements, SqlNames, StateStatements};
+use crate::{
+    EventQueryStatements, JournalStatements, SnapshotStatements, SqlNames, StateStatements,
+};
 
 /// The statements that the stores use under the same names on every database.
 pub trait StatementDialect: Driver {
     /// The statements that are used as they are here.
     fn journal_statements(names: &SqlNames) -> JournalStatements;
+
+    /// The statements that query the events of a journal.
+    fn event_query_statements(names: &SqlNames) -> EventQueryStatements;
 
     /// The same of the snapshot store.
     fn snapshot_statements(names: &SqlNames) -> SnapshotStatements;

@@ -1,15 +1,15 @@
 //! Reading the changes of states.
 
 use actix_persistence_storage_api::{
-    ChangedState, NUMBER_OF_SLICES, Partition, PersistenceId, StateChangesPage, StateChangesQuery,
-    StateOffset, StatePosition, StorageErrorKind,
+    ChangedState, PersistenceId, StateChangesPage, StateChangesQuery, StateOffset, StatePosition,
 };
 use sqlx::SqlStr;
 
-use super::ids::to_limit;
 use super::load::{to_current, to_timestamp};
 use super::room::Room;
 use super::write::state_counter_is_missing;
+use crate::ids::to_limit;
+use crate::parts::Part;
 use crate::row::{get_integer, get_key};
 use crate::values::Values;
 use crate::{ConnectionOf, Dialect, RowOf, SqlError, SqlxDatabase, StateStatements};
@@ -25,7 +25,7 @@ pub(super) async fn read_changes<D: Dialect>(
     query: &StateChangesQuery,
     max_bytes: usize,
 ) -> Result<StateChangesPage, SqlError> {
-    let parts = Part::read::<D>(connection, statements, query).await?;
+    let parts = read_parts::<D>(connection, statements, query).await?;
     let values = values_of::<D>(statements, query, &parts, max_bytes).into_arguments();
     let rows = D::Database::fetch_all(connection, statement(statements, &parts), values).await?;
     let mut offset = query.after.clone();
@@ -55,74 +55,37 @@ pub(super) async fn read_changes<D: Dialect>(
     let most = found.iter().max().copied().unwrap_or_default();
     for (part, found) in parts.iter().zip(found) {
         if !more || found + 1 < most {
-            part.move_on(&mut offset);
+            part.pass(&mut offset);
         }
     }
     Ok(StateChangesPage::new(changes, offset, more))
 }
 
-/// The changes of one partition that a page may return.
-struct Part {
-    partition: Partition,
-    /// The number up to which all changes are there, so that none is added below it; `None` if there never was one.
-    complete_to: Option<i64>,
-}
-
-impl Part {
-    /// Reads how far the partitions are complete that have slices of the query, in the order of their numbers; fails for an
-    /// offset of other partitions.
-    async fn read<D: Dialect>(
-        connection: &mut ConnectionOf<D>,
-        statements: &StateStatements,
-        query: &StateChangesQuery,
-    ) -> Result<Vec<Self>, SqlError> {
-        let number = statements.partition_of(0)?.of();
-        let checked = query.after.check(number);
-        checked
-            .map_err(|error| SqlError::refused(StorageErrorKind::Unsupported, error.to_string()))?;
-        let end = (*query.slices.end()).min(NUMBER_OF_SLICES - 1);
-        let mut parts = Vec::with_capacity(usize::from(number));
-        if query.slices.contains(&end) {
-            let first = statements.partition_of(*query.slices.start())?.nr();
-            let last = statements.partition_of(end)?.nr();
-            parts.extend((first..=last).filter_map(|nr| {
-                Some(Self {
-                    partition: Partition::new(nr, number)?,
-                    complete_to: None,
-                })
-            }));
-        }
-        let mut values = Values::<D>::with_capacity(1);
-        if statements.numbering.is_none() {
-            values.key(&query.entity_type);
-        }
-        let (sql, values) = (statements.complete_to.clone(), values.into_arguments());
-        for row in &D::Database::fetch_all(connection, sql, values).await? {
-            let nr = get_integer::<D>(row, 0)?;
-            let part = parts
-                .iter_mut()
-                .find(|part| i64::from(part.partition.nr()) == nr);
-            if let Some(part) = part {
-                part.complete_to = Some(get_integer::<D>(row, 1)?);
-            }
-        }
-        // A store that numbers rows has a counter from the start.
-        if statements.numbering.is_some() && parts.iter().any(|part| part.complete_to.is_none()) {
-            return Err(state_counter_is_missing());
-        }
-        Ok(parts)
+/// Reads how far the partitions are complete that have slices of the query.
+async fn read_parts<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    statements: &StateStatements,
+    query: &StateChangesQuery,
+) -> Result<Vec<Part>, SqlError> {
+    let partitions = statements.partitioned().map(|it| &it.partitions);
+    let mut values = Values::<D>::with_capacity(1);
+    if statements.numbering.is_none() {
+        values.key(&query.entity_type);
     }
-
-    /// Moves an offset after all that is complete, if it is not there yet.
-    fn move_on(&self, offset: &mut StateOffset) {
-        let Some(complete_to) = self.complete_to else {
-            return;
-        };
-        let end = StatePosition::after_all_of(complete_to);
-        if offset.position(self.partition).is_none_or(|at| *at < end) {
-            offset.advance(self.partition, end);
-        }
+    let complete_to = (statements.complete_to.clone(), values);
+    let parts = Part::read(
+        connection,
+        partitions,
+        &query.slices,
+        &query.after,
+        complete_to,
+    );
+    let parts = parts.await?;
+    // A store that numbers rows has a counter from the start.
+    if statements.numbering.is_some() && parts.iter().any(|part| part.complete_to.is_none()) {
+        return Err(state_counter_is_missing());
     }
+    Ok(parts)
 }
 
 /// Returns the error for a row that is not where its id says.

@@ -8,13 +8,13 @@ use actix_persistence_storage_api::{
 };
 use sqlx::SqlSafeStr;
 
+use crate::ids::{Bounds, to_limit};
 use crate::names::of_application;
 use crate::placeholders::{Piece, pieces};
 use crate::row::get_key;
 use crate::values::Values;
 use crate::{ConnectionOf, Dialect, RowOf, SqlError, SqlxDatabase};
 
-use super::ids::{Bounds, to_limit};
 use super::load::to_current;
 use super::room::Room;
 use super::state_table::StateTable;

@@ -8,8 +8,8 @@ use actix_persistence_storage_api::{
 
 use super::SqlStateStore;
 use super::changes::read_changes;
-use super::ids::{IdRange, read_ids};
 use super::state_table::StateTable;
+use crate::ids::{IdRange, read_ids};
 use crate::{Dialect, SqlError};
 
 impl<D: Dialect> SqlStateStore<D> {
@@ -91,7 +91,8 @@ impl<D: Dialect> SqlStateStore<D> {
                     let statements = &other.statements;
                     let holds_none = match of_type {
                         Some(range) => {
-                            let (sql, values) = (range.sql(statements), range.values::<D>());
+                            let sql = range.sql(&statements.ids, &statements.ids_without_type);
+                            let values = range.values::<D>();
                             read_ids::<D>(connection, sql, values).await?.is_empty()
                         }
                         None => {

@@ -10,8 +10,8 @@ use async_trait::async_trait;
 
 use super::SqlStateStore;
 use super::changes::read_changes;
-use super::ids::{IdRange, read_ids};
 use super::state_table::StateTable;
+use crate::ids::{IdRange, read_ids};
 use crate::{Dialect, Settings};
 
 #[async_trait]
@@ -64,7 +64,9 @@ impl<D: Dialect> SqlStateStore<D> {
         table: &StateTable<D>,
         range: &IdRange,
     ) -> Result<Vec<PersistenceId>, StorageError> {
-        let (sql, values) = (range.sql(&table.statements), range.values::<D>());
+        let statements = &table.statements;
+        let sql = range.sql(&statements.ids, &statements.ids_without_type);
+        let values = range.values::<D>();
         self.connections
             .read(Operation::CurrentPersistenceIds, move |connection| {
                 Box::pin(read_ids::<D>(connection, sql, values))

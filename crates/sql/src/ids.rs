@@ -1,11 +1,11 @@
-//! Reading the ids of states.
+//! Reading pages of ids.
 
 use actix_persistence_storage_api::{PersistenceId, PersistenceIdsQuery};
 use sqlx::SqlStr;
 
 use crate::row::get_key;
 use crate::values::Values;
-use crate::{ConnectionOf, Dialect, SqlError, SqlxDatabase, StateStatements};
+use crate::{ConnectionOf, Dialect, SqlError, SqlxDatabase};
 
 /// A character that, repeated, is above every id, which has at most 255 bytes.
 const ABOVE_ALL: char = '\u{10ffff}';
@@ -13,17 +13,17 @@ const ABOVE_ALL: char = '\u{10ffff}';
 /// The ids of one entity type, or of all of them, after an id: one range in the order of bytes, so that the primary key
 /// finds its beginning.
 #[derive(Clone, Debug)]
-pub(super) struct Bounds {
-    pub(super) lowest: String,
+pub(crate) struct Bounds {
+    pub(crate) lowest: String,
     /// The upper bound, exclusive.
-    pub(super) end: String,
+    pub(crate) end: String,
     /// True if only those without a type are meant, which are between all others.
-    pub(super) without_type: bool,
+    pub(crate) without_type: bool,
 }
 
 impl Bounds {
     /// Returns the bounds of the ids; `None` if there can be no such ids.
-    pub(super) fn new(entity_type: Option<&str>, after: Option<&PersistenceId>) -> Option<Self> {
+    pub(crate) fn new(entity_type: Option<&str>, after: Option<&PersistenceId>) -> Option<Self> {
         let (lowest, end) = match entity_type {
             Some(entity_type) if entity_type.contains('|') => return None,
             None | Some("") => (String::new(), String::from(ABOVE_ALL).repeat(64)),
@@ -42,7 +42,7 @@ impl Bounds {
 
 /// The ids that a statement is to find.
 #[derive(Clone, Debug)]
-pub(super) struct IdRange {
+pub(crate) struct IdRange {
     bounds: Bounds,
     tombstones: bool,
     limit: usize,
@@ -50,7 +50,7 @@ pub(super) struct IdRange {
 
 impl IdRange {
     /// Returns the range of the ids; `None` if there can be no such ids.
-    pub(super) fn of(query: &PersistenceIdsQuery) -> Option<Self> {
+    pub(crate) fn of(query: &PersistenceIdsQuery) -> Option<Self> {
         Some(Self {
             bounds: Bounds::new(query.entity_type.as_deref(), query.after.as_ref())?,
             tombstones: query.tombstones,
@@ -58,15 +58,15 @@ impl IdRange {
         })
     }
 
-    pub(super) fn sql(&self, statements: &StateStatements) -> SqlStr {
-        if self.bounds.without_type {
-            statements.ids_without_type.clone()
-        } else {
-            statements.ids.clone()
+    /// Returns the statement for the range: that for any ids, or that for ids without an entity type.
+    pub(crate) fn sql(&self, any: &SqlStr, without_type: &SqlStr) -> SqlStr {
+        match self.bounds.without_type {
+            true => without_type.clone(),
+            false => any.clone(),
         }
     }
 
-    pub(super) fn values<D: Dialect>(&self) -> Values<D> {
+    pub(crate) fn values<D: Dialect>(&self) -> Values<D> {
         let mut values = Values::with_capacity(4);
         values.key(&self.bounds.lowest);
         values.key(&self.bounds.end);
@@ -77,11 +77,11 @@ impl IdRange {
 }
 
 /// The nearest limit that a database knows.
-pub(super) fn to_limit(limit: usize) -> i64 {
+pub(crate) fn to_limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-pub(super) async fn read_ids<D: Dialect>(
+pub(crate) async fn read_ids<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     sql: SqlStr,
     values: Values<D>,

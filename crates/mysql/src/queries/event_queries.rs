@@ -1,0 +1,113 @@
+//! The statements that query the events of all ids.
+
+use actix_persistence_sql::{EventQueryStatements, EventSourceStatements, SqlNames};
+use sqlx::SqlStr;
+
+use super::{partitions_of, powers_of_partitions};
+
+/// A view of MariaDB may show a number and not the one before it: see docs/adr/0005-commit-order.md. So the counters are read by a
+/// statement of its own, which is over before events are read.
+const NEWEST: &str = "SELECT partition_nr, newest FROM {ordering_table}";
+
+const IDS: &str = "\
+SELECT m.persistence_id FROM {metadata_table} AS m FORCE INDEX (PRIMARY)
+WHERE m.persistence_id >= ? AND m.persistence_id < ? AND m.highest > IF(? = 1, 0, m.deleted_to)/*type*/
+ORDER BY m.persistence_id LIMIT ?";
+
+const TYPE: &str = "/*type*/";
+const WITHOUT_TYPE: &str = " AND LOCATE(X'7C', m.persistence_id) <= 1";
+
+/// The columns of an event; only of one that fits are contents read.
+const COLUMNS: &str = "\
+e.ordering, e.sequence_nr, e.timestamp, e.writer_uuid, e.adapter_manifest, CAST(e.tag_count AS SIGNED), e.serializer_id,
+    e.event_manifest, CASE WHEN {fits} THEN e.payload END, e.metadata_serializer_id, e.metadata_manifest,
+    CASE WHEN {fits} THEN e.metadata_payload END, e.checksum, CASE WHEN NOT ({fits}) THEN {bytes} END, e.persistence_id,
+    CASE WHEN e.tag_count > 0 THEN (
+        SELECT CAST(JSON_ARRAYAGG(CONVERT(g.tag USING utf8mb4)) AS CHAR) FROM {tag_table} AS g FORCE INDEX ({tag_index})
+        WHERE g.partition_nr = e.partition_nr AND g.ordering = e.ordering) END, {bytes}";
+
+/// What is deleted is left out. Almost no id has deleted rows that are still there: the index of those is looked at, and it
+/// is small.
+const IS_LEFT: &str = "\
+e.sequence_nr > COALESCE((SELECT m.deleted_to FROM {metadata_table} AS m FORCE INDEX ({unswept_index})
+        WHERE m.unswept = 1 AND m.persistence_id = e.persistence_id), 0)";
+
+const BYTES: &str = "(OCTET_LENGTH(e.payload) + COALESCE(OCTET_LENGTH(e.metadata_payload), 0))";
+
+const WINDOW: &str = "\
+(SELECT CAST(e.partition_nr AS SIGNED), e.ordering FROM {event_table} AS e FORCE INDEX ({index})
+ WHERE {key}e.partition_nr = ? AND e.ordering >= ? AND e.ordering <= ? ORDER BY e.ordering LIMIT 1 OFFSET ?)";
+const WINDOW_OF_TAG: &str = "\
+(SELECT CAST(t.partition_nr AS SIGNED), t.ordering FROM {tag_table} AS t FORCE INDEX (PRIMARY)
+ WHERE t.tag = ? AND t.partition_nr = ? AND t.ordering >= ? AND t.ordering <= ? ORDER BY t.ordering LIMIT 1 OFFSET ?)";
+
+/// A text is compared by its bytes: every collation takes some texts for equal.
+const EVENTS: &str = "\
+(SELECT {columns}
+ FROM {event_table} AS e FORCE INDEX ({index})
+ WHERE {key}e.partition_nr = ? AND e.ordering >= ? AND e.ordering <= ? AND e.slice BETWEEN ? AND ?{type_condition}
+   AND (? = 1 OR CAST(e.event_manifest AS BINARY) = ?) AND {is_left}
+ ORDER BY e.ordering LIMIT ?)";
+
+/// Each tag leads to its event, and not the other way round.
+const EVENTS_WITH_TAG: &str = "\
+(SELECT {columns}
+ FROM {tag_table} AS t FORCE INDEX (PRIMARY)
+ STRAIGHT_JOIN {event_table} AS e FORCE INDEX ({event_index}) ON e.partition_nr = t.partition_nr AND e.ordering = t.ordering
+ WHERE t.tag = ? AND t.partition_nr = ? AND t.ordering >= ? AND t.ordering <= ? AND t.slice BETWEEN ? AND ?{type_condition}
+   AND (? = 1 OR CAST(e.event_manifest AS BINARY) = ?) AND {is_left}
+ ORDER BY t.ordering LIMIT ?)";
+
+const TYPE_CONDITION: &str = " AND (? = 1 OR e.entity_type = ?)";
+
+/// The index, and the condition with the first value.
+const OF_ALL: [&str; 2] = ["{event_index}", ""];
+const OF_TYPE: [&str; 2] = ["{event_type_index}", "e.entity_type = ? AND "];
+
+/// Returns the statements of one journal, with its table names in them.
+pub(crate) fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
+    EventQueryStatements {
+        partitions: Some(partitions_of(names)),
+        has_unique_numbers: true,
+        complete_to: names.fill(NEWEST),
+        newest: names.fill(NEWEST),
+        ids: names.fill(&IDS.replace(TYPE, "")),
+        ids_without_type: names.fill(&IDS.replace(TYPE, WITHOUT_TYPE)),
+        of_all: source(names, [WINDOW, EVENTS], OF_ALL, TYPE_CONDITION),
+        of_type: source(names, [WINDOW, EVENTS], OF_TYPE, ""),
+        of_tag: source(
+            names,
+            [WINDOW_OF_TAG, EVENTS_WITH_TAG],
+            OF_ALL,
+            TYPE_CONDITION,
+        ),
+    }
+}
+
+fn source(
+    names: &SqlNames,
+    [window, events]: [&str; 2],
+    [index, key]: [&str; 2],
+    type_condition: &str,
+) -> EventSourceStatements {
+    let fill = |text: &str, fits: &str| -> Vec<SqlStr> {
+        let text = text
+            .replace("{columns}", COLUMNS)
+            .replace("{index}", index)
+            .replace("{key}", key)
+            .replace("{type_condition}", type_condition)
+            .replace("{is_left}", IS_LEFT)
+            .replace("{fits}", fits)
+            .replace("{bytes}", BYTES);
+        // Rows of partitions have no order among each other, so nothing is sorted or kept in a temporary table.
+        powers_of_partitions(|number| {
+            names.fill(&vec![text.as_str(); number].join("\nUNION ALL\n"))
+        })
+    };
+    let small = EventSourceStatements::SMALL_EVENT;
+    EventSourceStatements {
+        window: fill(window, ""),
+        small: fill(events, &format!("{{bytes}} <= {small}")),
+        any: fill(events, "{bytes} <= {most_bytes}"),
+    }
+}

@@ -1,0 +1,140 @@
+//! The statements that query the events of all ids.
+
+use actix_persistence_sql::{EventQueryStatements, EventSourceStatements, SqlNames};
+use sqlx::SqlStr;
+
+use super::journal_queries::order;
+
+/// Numbers below the bound, in the order of which nothing is added any more. No offset is above the number of something
+/// that was stored, so it is not the bound itself.
+const COMPLETE_TO: &str = "\
+SELECT 0::bigint, e.ordering FROM {event_table} AS e WHERE e.ordering < ({bound})
+ORDER BY e.ordering DESC LIMIT 1";
+
+const NEWEST: &str = "\
+SELECT 0::bigint, e.ordering FROM {event_table} AS e ORDER BY e.ordering DESC LIMIT 1";
+
+const IDS: &str = "\
+SELECT m.persistence_id FROM {metadata_table} AS m
+WHERE m.persistence_id >= $1::text AND m.persistence_id < $2::text
+  AND m.highest > CASE WHEN $3::bigint = 1 THEN 0 ELSE m.deleted_to END/*type*/
+ORDER BY m.persistence_id LIMIT $4::bigint";
+
+const TYPE: &str = "/*type*/";
+const WITHOUT_TYPE: &str = " AND strpos(m.persistence_id, '|') <= 1";
+
+/// The columns of an event; only of one that fits are contents read.
+const COLUMNS: &str = "\
+e.ordering, e.sequence_nr, e.timestamp, CASE WHEN e.fits THEN e.writer_uuid END,
+       CASE WHEN e.fits THEN e.adapter_manifest END, e.tag_count::bigint, e.serializer_id,
+       CASE WHEN e.fits THEN e.event_manifest END, CASE WHEN e.fits THEN {payload_read} END, e.metadata_serializer_id,
+       CASE WHEN e.fits THEN e.metadata_manifest END, CASE WHEN e.fits THEN e.metadata_payload END, e.checksum,
+       CASE WHEN NOT e.fits THEN e.bytes END, e.persistence_id,
+       CASE WHEN e.tag_count > 0 AND e.fits THEN (
+           SELECT json_agg(t.tag)::text FROM {tag_table} AS t
+           WHERE t.persistence_id = e.persistence_id AND t.sequence_nr = e.sequence_nr) END, e.bytes";
+
+/// What is deleted is left out. Almost no id has deleted rows that are still there: the index of those is looked at, and it
+/// is small.
+const IS_LEFT: &str = "\
+e.sequence_nr > COALESCE((SELECT m.deleted_to FROM {metadata_table} AS m
+        WHERE m.persistence_id = e.persistence_id AND m.swept_to < m.deleted_to), 0)";
+
+const BYTES: &str =
+    "({payload_size}::bigint + COALESCE(octet_length(e.metadata_payload), 0)::bigint)";
+const TEXT_BYTES: &str = "\
+(octet_length(e.writer_uuid) + octet_length(e.event_manifest) + octet_length(e.adapter_manifest)
+        + COALESCE(octet_length(e.metadata_manifest), 0))";
+
+/// The number of the row that stands some places after a number, by its index alone.
+const WINDOW: &str = "\
+SELECT 0::bigint, e.ordering FROM {event_table} AS e
+WHERE {key}e.ordering >= ?::bigint AND e.ordering <= ?::bigint ORDER BY e.ordering LIMIT 1 OFFSET ?::bigint";
+const WINDOW_OF_TAG: &str = "\
+SELECT 0::bigint, e.ordering FROM {tag_table} AS e
+WHERE e.tag = ?::text AND e.ordering >= ?::bigint AND e.ordering <= ?::bigint
+ORDER BY e.ordering LIMIT 1 OFFSET ?::bigint";
+
+const EVENTS: &str = "\
+SELECT {columns}
+FROM (
+    SELECT e.*, {bytes} AS bytes, {fits} AS fits
+    FROM {event_table} AS e
+    WHERE {key}(e.ordering, e.persistence_id, e.sequence_nr) > (?::bigint, ?::text, ?::bigint)
+      AND e.ordering <= ?::bigint AND e.slice BETWEEN ?::bigint AND ?::bigint{type_condition}
+      AND (?::bigint = 1 OR e.event_manifest = ?::text) AND {is_left}
+    ORDER BY e.ordering, e.persistence_id, e.sequence_nr LIMIT ?::bigint
+) AS e
+ORDER BY e.ordering, e.persistence_id, e.sequence_nr";
+
+/// Each tag leads to its event by the key: `OFFSET 0` keeps the planner from joining the tables as a whole.
+const EVENTS_WITH_TAG: &str = "\
+SELECT {columns}
+FROM (
+    SELECT e.*, {bytes} AS bytes, {fits} AS fits
+    FROM {tag_table} AS t
+    CROSS JOIN LATERAL (
+        SELECT * FROM {event_table} AS e
+        WHERE e.persistence_id = t.persistence_id AND e.sequence_nr = t.sequence_nr OFFSET 0
+    ) AS e
+    WHERE t.tag = ?::text AND (t.ordering, t.persistence_id, t.sequence_nr) > (?::bigint, ?::text, ?::bigint)
+      AND t.ordering <= ?::bigint AND t.slice BETWEEN ?::bigint AND ?::bigint{type_condition}
+      AND (?::bigint = 1 OR e.event_manifest = ?::text) AND {is_left}
+    ORDER BY t.ordering, t.persistence_id, t.sequence_nr LIMIT ?::bigint
+) AS e
+ORDER BY e.ordering, e.persistence_id, e.sequence_nr";
+
+const TYPE_CONDITION: &str = " AND (?::bigint = 1 OR e.entity_type = ?::text)";
+const KEY_OF_TYPE: &str = "e.entity_type = ?::text AND ";
+
+/// Returns the statements of one journal, with its table names in them.
+pub(crate) fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
+    let order = order(names);
+    EventQueryStatements {
+        partitions: None,
+        has_unique_numbers: false,
+        complete_to: order.fill(names, COMPLETE_TO),
+        newest: names.fill(NEWEST),
+        ids: names.fill(&IDS.replace(TYPE, "")),
+        ids_without_type: names.fill(&IDS.replace(TYPE, WITHOUT_TYPE)),
+        of_all: source(names, [WINDOW, EVENTS], "", TYPE_CONDITION),
+        of_type: source(names, [WINDOW, EVENTS], KEY_OF_TYPE, ""),
+        of_tag: source(names, [WINDOW_OF_TAG, EVENTS_WITH_TAG], "", TYPE_CONDITION),
+    }
+}
+
+fn source(
+    names: &SqlNames,
+    [window, events]: [&str; 2],
+    key: &str,
+    type_condition: &str,
+) -> EventSourceStatements {
+    let fill = |text: &str, fits: &str| -> Vec<SqlStr> {
+        let text = text
+            .replace("{columns}", COLUMNS)
+            .replace("{key}", key)
+            .replace("{type_condition}", type_condition)
+            .replace("{is_left}", IS_LEFT)
+            .replace("{fits}", fits)
+            .replace("{bytes}", BYTES);
+        vec![names.fill(&numbered(&text))]
+    };
+    let small = EventSourceStatements::SMALL_EVENT;
+    EventSourceStatements {
+        window: fill(window, ""),
+        small: fill(events, &format!("{{bytes}} + {TEXT_BYTES} <= {small}")),
+        any: fill(
+            events,
+            &format!("({{bytes}} <= {{most_bytes}} AND {TEXT_BYTES} <= {{most_text_bytes}})"),
+        ),
+    }
+}
+
+/// Numbers the placeholders of a text.
+fn numbered(text: &str) -> String {
+    let mut pieces = text.split('?');
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.zip(1..).fold(first, |text, (piece, number)| {
+        format!("{text}${number}{piece}")
+    })
+}

@@ -1,0 +1,84 @@
+//! The queries over the events of all ids.
+
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{
+    EventOffset, EventQueries, EventsPage, EventsQuery, NUMBER_OF_SLICES, Operation, Partition,
+    PersistenceId, PersistenceIdsQuery, StorageError,
+};
+use async_trait::async_trait;
+
+use super::SqlJournal;
+use super::events::read_events;
+use crate::ids::{IdRange, read_ids};
+use crate::parts::read_numbers;
+use crate::values::Values;
+use crate::{ConnectionOf, Dialect, EventQueryStatements, Partitions, Settings, SqlError};
+
+#[async_trait]
+impl<D: Dialect> EventQueries for SqlJournal<D> {
+    async fn current_persistence_ids(
+        &self,
+        query: PersistenceIdsQuery,
+    ) -> Result<Vec<PersistenceId>, StorageError> {
+        let Some(range) = IdRange::of(&query).filter(|_| query.limit > 0) else {
+            return Ok(Vec::new());
+        };
+        let statements = &self.event_queries;
+        let sql = range.sql(&statements.ids, &statements.ids_without_type);
+        let values = range.values::<D>();
+        self.connections
+            .read(Operation::CurrentPersistenceIds, move |connection| {
+                Box::pin(read_ids::<D>(connection, sql, values))
+            })
+            .await
+    }
+
+    async fn events(&self, mut query: EventsQuery) -> Result<EventsPage, StorageError> {
+        if query.limit == 0 {
+            return Ok(EventsPage::new(Vec::new(), query.after, false));
+        }
+        let statements = Arc::clone(&self.event_queries);
+        let store = self.options.store();
+        query.limit = query.limit.min(store.max_page_events);
+        let max_bytes = store.max_page_bytes;
+        let page = self
+            .connections
+            .read(Operation::QueryEvents, move |connection| {
+                Box::pin(async move {
+                    read_events::<D>(connection, &statements, &query, max_bytes).await
+                })
+            })
+            .await?;
+        page.map_err(|unreadable| unreadable.into_error::<D>())
+    }
+
+    async fn newest_offset(&self) -> Result<EventOffset, StorageError> {
+        let statements = Arc::clone(&self.event_queries);
+        self.connections
+            .read(Operation::QueryEvents, move |connection| {
+                Box::pin(async move { read_newest::<D>(connection, &statements).await })
+            })
+            .await
+    }
+}
+
+async fn read_newest<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    statements: &EventQueryStatements,
+) -> Result<EventOffset, SqlError> {
+    let partitions = statements.partitions.as_ref();
+    let of = partitions.map_or(Ok(Partition::ONLY.of()), Partitions::number)?;
+    let values = Values::<D>::with_capacity(0);
+    let mut offset = EventOffset::start();
+    for (nr, newest) in read_numbers::<D>(connection, statements.newest.clone(), values).await? {
+        let nr = u16::try_from(nr).unwrap_or(NUMBER_OF_SLICES);
+        let partition = Partition::new(nr, of).ok_or_else(|| {
+            SqlError::corrupt(format!(
+                "there is a counter of partition {nr}, of {of} in all"
+            ))
+        })?;
+        offset.pass(partition, newest);
+    }
+    Ok(offset)
+}

@@ -1,0 +1,514 @@
+//! Reading a page of the events of all ids.
+
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{
+    Effect, EventOffset, EventPosition, EventRecord, EventSelection, EventsPage, EventsQuery,
+    Operation, Partition, PersistenceId, SelectedEvent, SequenceNr, StorageError,
+};
+use futures_util::TryStreamExt;
+use sqlx::SqlStr;
+
+use crate::checksum::check_event;
+use crate::ids::to_limit;
+use crate::page::{MOST_BYTES, SIZE, to_event, too_large};
+use crate::parts::{Part, power, read_numbers};
+use crate::row::{get_integer, get_key, get_number, get_optional_integer};
+use crate::values::{Values, to_bound};
+use crate::{
+    ConnectionOf, Dialect, EventQueryStatements, EventSourceStatements, RowOf, SqlError,
+    SqlxDatabase, classify,
+};
+
+/// The most entries of an index that a page looks at in each partition where not every one of them is selected: so a page
+/// takes a time that does not depend on how rare the events are.
+const MOST_LOOKED_AT: usize = 10_000;
+
+/// An event that cannot be read.
+pub(super) struct Unreadable {
+    persistence_id: PersistenceId,
+    error: SqlError,
+}
+
+impl Unreadable {
+    pub(super) fn into_error<D: Dialect>(self) -> StorageError {
+        classify::<D>(Operation::QueryEvents, Effect::NotStored, self.error)
+            .with_persistence_id(self.persistence_id)
+    }
+}
+
+/// Reads a page of at most this many bytes of payloads, but at least one event.
+///
+/// Asks first how far events are complete, in a statement that is over when they are read: whatever it saw, and what was
+/// committed before that, the next one sees, too. A page of small events is read by one statement more. If some are larger,
+/// that one tells their sizes, and another one reads as many as fit.
+pub(super) async fn read_events<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    statements: &EventQueryStatements,
+    query: &EventsQuery,
+    max_bytes: usize,
+) -> Result<Result<EventsPage, Unreadable>, SqlError> {
+    let no_values = Values::<D>::with_capacity(0);
+    let complete_to = (statements.complete_to.clone(), no_values);
+    let (partitions, slices) = (statements.partitions.as_ref(), &query.selection.slices);
+    let parts = Part::read(connection, partitions, slices, &query.after, complete_to).await?;
+    let source = Source::of(statements, &query.selection);
+    let mut ranges = Range::all_of(&parts, query);
+    if source.selects_some() {
+        source.end_windows::<D>(connection, &mut ranges).await?;
+    }
+    let mut rows = source
+        .read::<D>(connection, Contents::OfSmall, &ranges)
+        .await?;
+    let found = count(&rows, ranges.len());
+    let fitting = match fitting(&rows, query.limit, max_bytes) {
+        Ok(fitting) => fitting,
+        Err(first) => return Ok(Err(rows.swap_remove(first).into_unreadable())),
+    };
+    rows.truncate(fitting);
+    let kept = count(&rows, ranges.len());
+    let mut places: Vec<_> = ranges.iter().map(|_| None).collect();
+    for row in &rows {
+        places[row.range] = Some(row.position(statements));
+    }
+    if rows.iter().any(|row| matches!(row.content, Content::Large)) {
+        // Sizes may be others by now: what is not there any more makes room for later events.
+        let again = Range::up_to_places(&ranges, &kept, &places);
+        rows = source
+            .read::<D>(connection, Contents::OfAny, &again)
+            .await?;
+        match self::fitting(&rows, query.limit, max_bytes) {
+            Ok(fitting) if fitting < rows.len() => {
+                rows.truncate(fitting);
+                let page = Page::of(rows, &ranges, &query.after, statements);
+                return Ok(Ok(page.into_page(true)));
+            }
+            Ok(_) => {}
+            Err(first) => return Ok(Err(rows.swap_remove(first).into_unreadable())),
+        }
+    }
+    let mut page = Page::of(rows, &ranges, &query.after, statements);
+    let mut more = false;
+    for (nr, (range, place)) in ranges.iter().zip(places).enumerate() {
+        if found[nr] < range.limit && kept[nr] == found[nr] {
+            page.offset.pass(range.partition, range.up_to);
+            more |= range.up_to < range.complete_to;
+        } else {
+            more = true;
+            if let Some(place) = place {
+                page.offset.advance(range.partition, place);
+            }
+        }
+    }
+    Ok(Ok(page.into_page(more)))
+}
+
+/// Returns how many rows from the first on make a page, which ends before one that cannot be read; or the place of the first
+/// row if that cannot be read.
+fn fitting(rows: &[Row], limit: usize, max_bytes: usize) -> Result<usize, usize> {
+    let mut bytes = 0_usize;
+    for (place, row) in rows.iter().enumerate() {
+        bytes = bytes.saturating_add(row.size);
+        let is_first = place == 0;
+        if let Content::Damaged(_) = row.content {
+            return if is_first { Err(0) } else { Ok(place) };
+        }
+        if place == limit || (bytes > max_bytes && !is_first) {
+            return Ok(place);
+        }
+    }
+    Ok(rows.len())
+}
+
+/// Returns how many rows each range has.
+fn count(rows: &[Row], ranges: usize) -> Vec<usize> {
+    let mut counts = vec![0; ranges];
+    for row in rows {
+        counts[row.range] += 1;
+    }
+    counts
+}
+
+/// The statements that read the events of a selection by the index that has the fewest others.
+struct Source<'q> {
+    statements: &'q EventQueryStatements,
+    selection: &'q EventSelection,
+    index: &'q EventSourceStatements,
+    /// The first value of each statement.
+    key: Option<&'q Arc<str>>,
+    /// The entity type, where the index does not find it.
+    entity_type: Option<&'q Arc<str>>,
+}
+
+impl<'q> Source<'q> {
+    fn of(statements: &'q EventQueryStatements, selection: &'q EventSelection) -> Self {
+        let (tag, entity_type) = (selection.tag.as_ref(), selection.entity_type.as_ref());
+        let (index, key, entity_type) = match (tag, entity_type) {
+            (Some(_), _) => (&statements.of_tag, tag, entity_type),
+            (None, Some(_)) => (&statements.of_type, entity_type, None),
+            (None, None) => (&statements.of_all, None, None),
+        };
+        Self {
+            statements,
+            selection,
+            index,
+            key,
+            entity_type,
+        }
+    }
+
+    /// Returns whether some entries of the index are not selected.
+    fn selects_some(&self) -> bool {
+        self.entity_type.is_some()
+            || self.selection.manifest.is_some()
+            || !self.selection.has_all_slices()
+    }
+
+    /// Ends each range where a page has looked at enough.
+    async fn end_windows<D: Dialect>(
+        &self,
+        connection: &mut ConnectionOf<D>,
+        ranges: &mut [Range<'_>],
+    ) -> Result<(), SqlError> {
+        let Some((sql, places)) = statement(&self.index.window, ranges.len()) else {
+            return Ok(());
+        };
+        let mut values = Values::<D>::with_capacity(places * 5);
+        for place in 0..places {
+            let range = ranges.get(place).unwrap_or(&Range::EMPTY);
+            self.add_key(&mut values, range);
+            values.integer(range.first_number());
+            values.integer(range.up_to);
+            values.integer(to_limit(MOST_LOOKED_AT));
+        }
+        for (nr, end) in read_numbers::<D>(connection, sql, values).await? {
+            let of_nr = |range: &&mut Range<'_>| i64::from(range.partition.nr()) == nr;
+            if let Some(range) = ranges.iter_mut().find(of_nr) {
+                range.up_to = end;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the rows of all ranges, one after the other.
+    async fn read<D: Dialect>(
+        &self,
+        connection: &mut ConnectionOf<D>,
+        contents: Contents,
+        ranges: &[Range<'_>],
+    ) -> Result<Vec<Row>, SqlError> {
+        let statements = match contents {
+            Contents::OfSmall => &self.index.small,
+            Contents::OfAny => &self.index.any,
+        };
+        let Some((sql, places)) = statement(statements, ranges.len()) else {
+            return Ok(Vec::new());
+        };
+        let mut values = Values::<D>::with_capacity(places * 13);
+        for place in 0..places {
+            self.add_range(&mut values, ranges.get(place).unwrap_or(&Range::EMPTY));
+        }
+        let mut reading = Reading {
+            statements: self.statements,
+            ranges,
+            contents,
+            rows: Vec::new(),
+        };
+        let mut rows = D::Database::fetch(connection, sql, values.into_arguments());
+        while let Some(row) = rows.try_next().await? {
+            reading.take::<D>(&row)?;
+        }
+        drop(rows);
+        Ok(reading.rows)
+    }
+
+    fn add_range<D: Dialect>(&self, values: &mut Values<D>, range: &Range<'_>) {
+        self.add_key(values, range);
+        if self.statements.has_unique_numbers {
+            values.integer(range.first_number());
+        } else {
+            let (ordering, event) = range.after.map_or((i64::MIN, None), |after| {
+                (after.ordering, after.event.as_ref())
+            });
+            values.integer(ordering);
+            // Before every id.
+            values.key(event.map_or("", |(id, _)| id.as_str()));
+            values.integer(event.map_or(0, |(_, number)| to_bound(*number)));
+        }
+        values.integer(range.up_to);
+        values.integer(i64::from(*self.selection.slices.start()));
+        values.integer(i64::from(*self.selection.slices.end()));
+        if self.selection.tag.is_some() || self.key.is_none() {
+            add_condition(values, self.entity_type);
+        }
+        add_condition(values, self.selection.manifest.as_ref());
+        values.integer(to_limit(range.limit));
+    }
+
+    fn add_key<D: Dialect>(&self, values: &mut Values<D>, range: &Range<'_>) {
+        if let Some(key) = self.key {
+            values.key(key);
+        }
+        if self.statements.partitions.is_some() {
+            values.integer(i64::from(range.partition.nr()));
+        }
+    }
+}
+
+/// Adds 1 and any text if the condition is none, and 0 and the text otherwise.
+fn add_condition<D: Dialect>(values: &mut Values<D>, wanted: Option<&Arc<str>>) {
+    values.integer(i64::from(wanted.is_none()));
+    values.key(wanted.map_or("", |wanted| wanted));
+}
+
+/// Returns the statement for so many ranges, and for how many it is; `None` for none.
+fn statement(statements: &[SqlStr], ranges: usize) -> Option<(SqlStr, usize)> {
+    let statement = statements.get(power(ranges)).filter(|_| ranges > 0)?;
+    Some((statement.clone(), 1 << power(ranges)))
+}
+
+/// The events of one partition that a page may return.
+#[derive(Clone)]
+struct Range<'q> {
+    partition: Partition,
+    after: Option<&'q EventPosition>,
+    /// The highest number of an event that the page may return.
+    up_to: i64,
+    /// The number up to which all events are there.
+    complete_to: i64,
+    /// The most events.
+    limit: usize,
+}
+
+impl<'q> Range<'q> {
+    /// A range that holds nothing, which costs nothing.
+    const EMPTY: Range<'static> = Range {
+        partition: Partition::ONLY,
+        after: None,
+        up_to: i64::MIN,
+        complete_to: i64::MIN,
+        limit: 0,
+    };
+
+    /// Returns the ranges of the partitions that have something to be read.
+    ///
+    /// They share out the limit: events of different partitions have no order, and none of them is to wait for others.
+    fn all_of(parts: &[Part], query: &'q EventsQuery) -> Vec<Self> {
+        let ranges = parts.iter().filter_map(|part| {
+            let complete_to = part.complete_to?;
+            let range = Self {
+                partition: part.partition,
+                after: query.after.position(part.partition),
+                up_to: complete_to,
+                complete_to,
+                limit: 0,
+            };
+            (range
+                .after
+                .is_none_or(|after| after.ordering <= complete_to))
+            .then_some(range)
+        });
+        let mut ranges: Vec<_> = ranges.collect();
+        let limit = query.limit.div_ceil(ranges.len().max(1));
+        for range in &mut ranges {
+            range.limit = limit;
+        }
+        ranges
+    }
+
+    /// Returns the ranges with the events that were kept, in the same places; a range without such events holds nothing.
+    fn up_to_places(
+        ranges: &[Self],
+        kept: &[usize],
+        places: &[Option<EventPosition>],
+    ) -> Vec<Self> {
+        let ranges = ranges.iter().zip(kept).zip(places);
+        let ranges = ranges.map(|((range, kept), place)| {
+            let last = place.as_ref().map_or(i64::MIN, |place| match place.event {
+                Some(_) => place.ordering,
+                None => place.ordering.saturating_sub(1),
+            });
+            Self {
+                up_to: last,
+                limit: *kept,
+                ..range.clone()
+            }
+        });
+        ranges.collect()
+    }
+
+    /// Returns the lowest number of an event that may follow.
+    fn first_number(&self) -> i64 {
+        self.after.map_or(i64::MIN, |after| after.ordering)
+    }
+}
+
+/// The events whose contents a statement reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Contents {
+    OfSmall,
+    OfAny,
+}
+
+/// An event as a statement returns it.
+struct Row {
+    /// The place of its range.
+    range: usize,
+    persistence_id: PersistenceId,
+    sequence_nr: SequenceNr,
+    ordering: i64,
+    /// The bytes of the payload and of that of the metadata.
+    size: usize,
+    content: Content,
+}
+
+enum Content {
+    Event(EventRecord),
+    /// It is too large to be read with others, and was not read.
+    Large,
+    Damaged(SqlError),
+}
+
+impl Row {
+    fn position(&self, statements: &EventQueryStatements) -> EventPosition {
+        match statements.has_unique_numbers {
+            true => EventPosition::after_all_of(self.ordering),
+            false => {
+                EventPosition::new(self.ordering, self.persistence_id.clone(), self.sequence_nr)
+            }
+        }
+    }
+
+    fn into_unreadable(self) -> Unreadable {
+        let error = match self.content {
+            Content::Damaged(error) => error,
+            // Not reached: only what is damaged makes no page.
+            Content::Event(_) | Content::Large => too_large(self.size as u64),
+        };
+        Unreadable {
+            error: error.about(format_args!("sequence number {}", self.sequence_nr)),
+            persistence_id: self.persistence_id,
+        }
+    }
+}
+
+/// The rows of a statement, while it returns them.
+struct Reading<'r, 'q> {
+    statements: &'r EventQueryStatements,
+    ranges: &'r [Range<'q>],
+    contents: Contents,
+    rows: Vec<Row>,
+}
+
+/// The columns after those of a page of one id.
+const ID: usize = 14;
+const TAGS: usize = 15;
+const BYTES: usize = 16;
+
+impl Reading<'_, '_> {
+    fn take<D: Dialect>(&mut self, row: &RowOf<D>) -> Result<(), SqlError> {
+        let persistence_id = self.id_of::<D>(row)?;
+        let content = match get_optional_integer::<D>(row, SIZE)? {
+            Some(size) if self.contents == Contents::OfSmall && size <= MOST_BYTES as i64 => {
+                Content::Large
+            }
+            _ => match self.event_of::<D>(row, &persistence_id) {
+                Ok(event) => Content::Event(event),
+                Err(error @ SqlError::Refused { .. }) => Content::Damaged(error),
+                Err(error) => return Err(error),
+            },
+        };
+        let size = get_number::<D>(row, BYTES)?;
+        self.rows.push(Row {
+            range: self.range_of(&persistence_id)?,
+            sequence_nr: get_number::<D>(row, 1)?,
+            ordering: get_integer::<D>(row, 0)?,
+            size: usize::try_from(size).unwrap_or(usize::MAX),
+            persistence_id,
+            content,
+        });
+        Ok(())
+    }
+
+    /// Events of one id often follow on each other.
+    fn id_of<D: Dialect>(&self, row: &RowOf<D>) -> Result<PersistenceId, SqlError> {
+        let id = get_key::<D>(row, ID)?;
+        Ok(match self.rows.last() {
+            Some(last) if last.persistence_id.as_str() == id => last.persistence_id.clone(),
+            _ => PersistenceId::of_unique(&id),
+        })
+    }
+
+    fn range_of(&self, id: &PersistenceId) -> Result<usize, SqlError> {
+        let Some(partitions) = &self.statements.partitions else {
+            return Ok(0);
+        };
+        let partition = partitions.of_slice(id.slice())?;
+        let mut ranges = self.ranges.iter();
+        let place = ranges.position(|range| range.partition == partition);
+        place.ok_or_else(|| {
+            SqlError::corrupt(format!(
+                "an event of {id:?} has the partition of another id; see what else writes to the table"
+            ))
+        })
+    }
+
+    fn event_of<D: Dialect>(
+        &self,
+        row: &RowOf<D>,
+        id: &PersistenceId,
+    ) -> Result<EventRecord, SqlError> {
+        let before = self.rows.last().and_then(|row| match &row.content {
+            Content::Event(event) => Some(event),
+            Content::Large | Content::Damaged(_) => None,
+        });
+        let mut event = to_event::<D>(row, before)?;
+        if let Some(tags) = D::Database::text_of(row, TAGS)? {
+            let tags: Vec<String> = serde_json::from_str(tags)
+                .map_err(|_| SqlError::corrupt("the tags are no array of texts"))?;
+            event.tags = tags.into_iter().map(Arc::from).collect();
+        }
+        let expected = get_optional_integer::<D>(row, 5)?;
+        if expected.is_some_and(|expected| expected != event.tags.len() as i64) {
+            return Err(SqlError::corrupt(
+                "it has more or fewer tags than when it was stored",
+            ));
+        }
+        check_event(id, &event, get_optional_integer::<D>(row, 12)?)?;
+        Ok(event)
+    }
+}
+
+/// A page in the making.
+struct Page {
+    events: Vec<SelectedEvent>,
+    offset: EventOffset,
+}
+
+impl Page {
+    /// Returns a page of these events, each with the offset after it.
+    fn of(
+        rows: Vec<Row>,
+        ranges: &[Range<'_>],
+        after: &EventOffset,
+        statements: &EventQueryStatements,
+    ) -> Self {
+        let mut page = Self {
+            events: Vec::with_capacity(rows.len()),
+            offset: after.clone(),
+        };
+        for row in rows {
+            let place = row.position(statements);
+            page.offset.advance(ranges[row.range].partition, place);
+            if let Content::Event(event) = row.content {
+                let event = SelectedEvent::new(row.persistence_id, event, page.offset.clone());
+                page.events.push(event);
+            }
+        }
+        page
+    }
+
+    fn into_page(self, more: bool) -> EventsPage {
+        EventsPage::new(self.events, self.offset, more)
+    }
+}
