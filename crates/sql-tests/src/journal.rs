@@ -3,6 +3,7 @@
 
 pub mod cancellation;
 pub mod deletes;
+pub mod event_queries;
 pub mod groups;
 pub mod migrations;
 pub mod opening;
@@ -52,6 +53,21 @@ macro_rules! test_pages {
             events_beyond_a_hole_are_shown_so_that_the_hole_is_found
             payloads_and_texts_may_hold_any_bytes;
             large_events_deleted_while_a_page_is_read_are_left_out_of_it
+        }
+    };
+}
+
+/// Makes a test of each function in [`event_queries`].
+#[macro_export]
+macro_rules! test_event_queries {
+    ($tables:expr) => {
+        $crate::test_functions! { $tables; journal::event_queries;
+            any_selection_gets_what_is_stored_once_and_in_order
+            deleted_rows_that_are_still_there_are_not_queried
+            a_page_ends_before_an_event_that_cannot_be_read
+            a_rare_event_is_found_by_short_looks;
+            readers_get_each_event_once_in_order_beside_writers
+            events_deleted_between_pages_are_passed_by
         }
     };
 }

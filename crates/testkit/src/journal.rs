@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use actix_persistence_storage_api::{
-    AnyCommand, AtomicWrite, CommandAnswer, EventDeletion, EventOffset, EventQueries, EventsPage,
-    EventsQuery, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
-    PersistenceIdsQuery, PurgeProgress, ReplayPage, ReplayRange, SequenceNr, StorageError,
-    StorageErrorKind, StreamHead, TakeOverRequest, TakenOver, WriteOutcome,
+    AnyCommand, AtomicWrite, CommandAnswer, EventDeletion, EventOffset, EventQueries,
+    EventSelection, EventsPage, EventsQuery, Journal, JournalCapabilities, Operation, PageLimit,
+    PersistenceId, PersistenceIdsQuery, PurgeProgress, ReplayPage, ReplayRange, SequenceNr,
+    StorageError, StorageErrorKind, StreamHead, TakeOverRequest, TakenOver, WriteOutcome,
 };
 use async_trait::async_trait;
 
@@ -57,7 +57,9 @@ pub enum JournalCall {
     Events {
         query: EventsQuery,
     },
-    NewestOffset,
+    NewestOffset {
+        selection: EventSelection,
+    },
     Ping,
     Close,
 }
@@ -133,7 +135,7 @@ impl StoreCall for JournalCall {
             JournalCall::Purge { .. } => Operation::Purge,
             JournalCall::RunCommand { command } => Operation::of_command(&command.rules().turn),
             JournalCall::CurrentPersistenceIds { .. } => Operation::CurrentPersistenceIds,
-            JournalCall::Events { .. } | JournalCall::NewestOffset => Operation::QueryEvents,
+            JournalCall::Events { .. } | JournalCall::NewestOffset { .. } => Operation::QueryEvents,
         }
     }
 
@@ -142,7 +144,7 @@ impl StoreCall for JournalCall {
             JournalCall::Initialize
             | JournalCall::CurrentPersistenceIds { .. }
             | JournalCall::Events { .. }
-            | JournalCall::NewestOffset
+            | JournalCall::NewestOffset { .. }
             | JournalCall::Ping
             | JournalCall::Close => Vec::new(),
             JournalCall::ReadHead { persistence_id }
@@ -230,8 +232,8 @@ impl StoreKind for Journals {
                 JournalCall::Events { query } => {
                     JournalAnswer::Events(queries()?.events(query).await?)
                 }
-                JournalCall::NewestOffset => {
-                    JournalAnswer::NewestOffset(queries()?.newest_offset().await?)
+                JournalCall::NewestOffset { selection } => {
+                    JournalAnswer::NewestOffset(queries()?.newest_offset(&selection).await?)
                 }
                 JournalCall::Ping => {
                     store.ping().await?;
@@ -451,8 +453,9 @@ impl<H: Hook<Journals>> EventQueries for Intercepted<Journals, H> {
         Ok(expect_answer!(answer, JournalAnswer::Events))
     }
 
-    async fn newest_offset(&self) -> Result<EventOffset, StorageError> {
-        let answer = self.call(JournalCall::NewestOffset).await?;
+    async fn newest_offset(&self, selection: &EventSelection) -> Result<EventOffset, StorageError> {
+        let selection = selection.clone();
+        let answer = self.call(JournalCall::NewestOffset { selection }).await?;
         Ok(expect_answer!(answer, JournalAnswer::NewestOffset))
     }
 }

@@ -3,8 +3,9 @@
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
 use actix_persistence_storage_api::{
-    EventOffset, EventPosition, EventQueries, EventRecord, EventsPage, EventsQuery, Operation,
-    Partition, PersistenceId, PersistenceIdsQuery, SelectedEvent, StorageError, StorageErrorKind,
+    EventOffset, EventPosition, EventQueries, EventRecord, EventSelection, EventsPage, EventsQuery,
+    Operation, Partition, PersistenceId, PersistenceIdsQuery, SelectedEvent, StorageError,
+    StorageErrorKind,
 };
 use async_trait::async_trait;
 
@@ -60,7 +61,10 @@ impl EventQueries for MemoryJournal {
         Ok(EventsPage::new(events, offset, more))
     }
 
-    async fn newest_offset(&self) -> Result<EventOffset, StorageError> {
+    async fn newest_offset(
+        &self,
+        _selection: &EventSelection,
+    ) -> Result<EventOffset, StorageError> {
         Ok(self.lock().newest_offset())
     }
 }

@@ -13,6 +13,7 @@ mod deletes;
 #[cfg(feature = "sqlx-0_9")]
 mod driver;
 mod encryption;
+mod event_queries;
 mod extensions;
 mod groups;
 mod late_numbers;

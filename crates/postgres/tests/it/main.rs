@@ -13,6 +13,7 @@ mod deletes;
 #[cfg(feature = "sqlx-0_9")]
 mod driver;
 mod encryption;
+mod event_queries;
 mod event_reader;
 mod extensions;
 mod groups;

@@ -1,19 +1,20 @@
 //! The queries over the events of all ids.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    EventOffset, EventQueries, EventsPage, EventsQuery, NUMBER_OF_SLICES, Operation, Partition,
-    PersistenceId, PersistenceIdsQuery, StorageError,
+    EventOffset, EventQueries, EventSelection, EventsPage, EventsQuery, Operation, PersistenceId,
+    PersistenceIdsQuery, StorageError,
 };
 use async_trait::async_trait;
 
 use super::SqlJournal;
 use super::events::read_events;
 use crate::ids::{IdRange, read_ids};
-use crate::parts::read_numbers;
+use crate::parts::Part;
 use crate::values::Values;
-use crate::{ConnectionOf, Dialect, EventQueryStatements, Partitions, Settings, SqlError};
+use crate::{ConnectionOf, Dialect, EventQueryStatements, Settings, SqlError};
 
 #[async_trait]
 impl<D: Dialect> EventQueries for SqlJournal<D> {
@@ -53,11 +54,12 @@ impl<D: Dialect> EventQueries for SqlJournal<D> {
         page.map_err(|unreadable| unreadable.into_error::<D>())
     }
 
-    async fn newest_offset(&self) -> Result<EventOffset, StorageError> {
+    async fn newest_offset(&self, selection: &EventSelection) -> Result<EventOffset, StorageError> {
         let statements = Arc::clone(&self.event_queries);
+        let slices = selection.slices.clone();
         self.connections
             .read(Operation::QueryEvents, move |connection| {
-                Box::pin(async move { read_newest::<D>(connection, &statements).await })
+                Box::pin(async move { read_newest::<D>(connection, &statements, &slices).await })
             })
             .await
     }
@@ -66,19 +68,14 @@ impl<D: Dialect> EventQueries for SqlJournal<D> {
 async fn read_newest<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &EventQueryStatements,
+    slices: &RangeInclusive<u16>,
 ) -> Result<EventOffset, SqlError> {
-    let partitions = statements.partitions.as_ref();
-    let of = partitions.map_or(Ok(Partition::ONLY.of()), Partitions::number)?;
-    let values = Values::<D>::with_capacity(0);
-    let mut offset = EventOffset::start();
-    for (nr, newest) in read_numbers::<D>(connection, statements.newest.clone(), values).await? {
-        let nr = u16::try_from(nr).unwrap_or(NUMBER_OF_SLICES);
-        let partition = Partition::new(nr, of).ok_or_else(|| {
-            SqlError::corrupt(format!(
-                "there is a counter of partition {nr}, of {of} in all"
-            ))
-        })?;
-        offset.pass(partition, newest);
+    let newest = (statements.newest.clone(), Values::<D>::with_capacity(0));
+    let (partitions, start) = (statements.partitions.as_ref(), EventOffset::start());
+    let parts = Part::read(connection, partitions, slices, &start, newest).await?;
+    let mut offset = start;
+    for part in parts {
+        part.pass(&mut offset);
     }
     Ok(offset)
 }

@@ -43,6 +43,7 @@ mod deletes;
 #[cfg(feature = "sqlx-0_9")]
 mod driver;
 mod event_order;
+mod event_queries;
 mod extensions;
 mod locked;
 mod log;

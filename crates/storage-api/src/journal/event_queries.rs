@@ -73,13 +73,13 @@ pub trait EventQueries: Send + Sync {
     /// Has no effect that could be lost.
     async fn events(&self, query: EventsQuery) -> Result<EventsPage, StorageError>;
 
-    /// Returns an offset that no event is after which was confirmed before the call.
+    /// Returns an offset that no event of the selection is after which was confirmed before the call.
     ///
     /// # Contract
-    /// - **E-NEWEST-1**: A reader of any selection whose offset [has reached](EventOffset::has_reached) this one got every
-    ///   event of its selection that was confirmed before the call and is not deleted. A reader that goes on reading reaches
-    ///   it, or one that a later call returns in its place after events were deleted.
-    /// - **E-NEWEST-2**: A query from this offset returns every event of its selection that is confirmed after the call
+    /// - **E-NEWEST-1**: A reader of the selection whose offset [has reached](EventOffset::has_reached) this one got every
+    ///   event that was confirmed before the call and is not deleted. A reader that goes on reading reaches it, or one that a
+    ///   later call returns in its place after events were deleted.
+    /// - **E-NEWEST-2**: A query from this offset returns every event of the selection that is confirmed after the call
     ///   returned.
     ///
     /// # Errors
@@ -87,7 +87,7 @@ pub trait EventQueries: Send + Sync {
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
-    async fn newest_offset(&self) -> Result<EventOffset, StorageError>;
+    async fn newest_offset(&self, selection: &EventSelection) -> Result<EventOffset, StorageError>;
 }
 
 /// The events that a query asks for: those for which each of its conditions holds.

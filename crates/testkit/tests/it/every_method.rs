@@ -55,7 +55,8 @@ async fn every_method_of_a_journal_reaches_it() {
     let events = EventsQuery::new(EventSelection::all(), 1);
     queries.current_persistence_ids(ids.clone()).await.unwrap();
     queries.events(events.clone()).await.unwrap();
-    queries.newest_offset().await.unwrap();
+    let selection = EventSelection::all();
+    queries.newest_offset(&selection).await.unwrap();
     journal.ping().await.unwrap();
     journal.close().await;
     let persistence_id = a;
@@ -82,7 +83,7 @@ async fn every_method_of_a_journal_reaches_it() {
         JournalCall::RunCommand { command },
         JournalCall::CurrentPersistenceIds { query: ids },
         JournalCall::Events { query: events },
-        JournalCall::NewestOffset,
+        JournalCall::NewestOffset { selection },
         JournalCall::Ping,
     ];
     assert_eq!(seen.calls(), expected);
