@@ -7,79 +7,63 @@ use std::time::Duration;
 
 use actix_persistence_mysql::MysqlJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, Journal, Partition, PersistenceId, StorageErrorKind, TakeOverRequest, WriterId,
+    AtomicWrite, EventOffset, EventSelection, EventsQuery, Journal, Partition, PersistenceId,
+    StorageErrorKind, TakeOverRequest, WriterId,
 };
 use actix_persistence_tck::TakeOverOne;
-use sqlx::{AssertSqlSafe, MySqlConnection, Row};
+use sqlx::{AssertSqlSafe, MySqlConnection};
 
 use crate::database::execute;
 use crate::place::{Place, id, store, write};
 use crate::prepared::Prepared;
 
-const EVENTS: &str = include_str!("../../src/queries/events_by_ordering.sql");
 const PARTITIONS: usize = 8;
 
-fn events(database: &str) -> String {
-    EVENTS
-        .replace("{event_table}", &format!("{database}event_journal"))
-        .replace("{metadata_table}", &format!("{database}journal_metadata"))
-}
-
-/// Reads every partition on from where it is, as a query that others build on does.
+/// Reads every partition on from where it is, page by page, as a query that others build on does.
 struct Reader {
-    connection: MySqlConnection,
-    /// With a point at the end.
-    database: String,
-    at: [i64; PARTITIONS],
+    journal: MysqlJournal,
+    offset: EventOffset,
     seen: BTreeSet<(String, i64)>,
 }
 
 impl Reader {
     async fn new(place: &Place) -> Self {
         Self {
-            connection: place.connection().await,
-            database: format!("{}.", place.database.name()),
-            at: [0; PARTITIONS],
+            journal: place.journal().await,
+            offset: EventOffset::start(),
             seen: BTreeSet::new(),
         }
     }
 
-    /// Reads a page of each partition: no number comes later than a higher one.
-    async fn read(&mut self, limit: i64) -> usize {
-        let database = &self.database;
-        let newest =
-            format!("SELECT newest FROM {database}event_journal_ordering ORDER BY partition_nr");
-        let newest: Vec<i64> = sqlx::query_scalar(AssertSqlSafe(newest))
-            .fetch_all(&mut self.connection)
-            .await
-            .unwrap();
-        let mut read = 0;
-        for (partition, newest) in newest.into_iter().enumerate() {
-            let rows = sqlx::query(AssertSqlSafe(events(database)))
-                .bind(partition as i64)
-                .bind(self.at[partition])
-                .bind(newest)
-                .bind(limit)
-                .fetch_all(&mut self.connection)
-                .await
-                .unwrap();
-            for row in &rows {
-                let ordering: i64 = row.get(0);
-                assert!(ordering > self.at[partition], "{ordering} comes too late");
-                self.at[partition] = ordering;
-                let id = String::from_utf8(row.get(1)).unwrap();
-                assert!(self.seen.insert((id, row.get(2))), "an event came twice");
+    /// Reads a page, and returns whether it was the last one; asks again if its session was ended.
+    async fn read(&mut self, limit: usize) -> bool {
+        let query = EventsQuery::new(EventSelection::all(), limit).after(self.offset.clone());
+        let queries = self.journal.event_queries().expect("it has queries");
+        let page = loop {
+            match queries.events(query.clone()).await {
+                Err(error) if error.kind().is_transient() => {}
+                page => break page.unwrap(),
             }
-            if (rows.len() as i64) < limit {
-                self.at[partition] = newest;
+        };
+        for found in page.events {
+            for (partition, at) in found.offset.positions() {
+                let before = self.offset.position(partition);
+                assert!(
+                    before.is_none_or(|before| before <= at),
+                    "an event comes too late"
+                );
             }
-            read += rows.len();
+            self.offset = found.offset;
+            let id = found.persistence_id.as_str().to_owned();
+            let is_new = self.seen.insert((id, found.event.sequence_nr as i64));
+            assert!(is_new, "an event came twice");
         }
-        read
+        self.offset = page.offset;
+        !page.more
     }
 
     async fn read_all(&mut self) {
-        while self.read(1_000).await > 0 {}
+        while !self.read(1_000).await {}
     }
 }
 
@@ -166,12 +150,10 @@ async fn a_reader_gets_every_event_once_in_order_while_groups_are_killed() {
             running.fetch_sub(1, Ordering::AcqRel);
         });
     }
-    // A database of its own for the reader's session, so that no other test ends it.
     let mut reader = Reader::new(&place).await;
-    execute(&mut reader.connection, "USE information_schema").await;
     let mut killer = place.connection().await;
     while running.load(Ordering::Acquire) > 0 {
-        reader.read(fastrand::i64(1..50)).await;
+        reader.read(fastrand::usize(1..50)).await;
         let read = pages.fetch_add(1, Ordering::AcqRel) + 1;
         if read.is_multiple_of(PAGES_BETWEEN_KILLS) {
             kill_some_session(&mut killer).await;
@@ -323,26 +305,4 @@ async fn a_group_over_all_partitions_numbers_each_of_them() {
     let mut reader = Reader::new(&place).await;
     reader.read_all().await;
     assert_eq!(reader.seen.len(), 16);
-}
-
-#[tokio::test]
-async fn events_by_ordering_are_found_by_their_index() {
-    let place = Place::new().await;
-    let journal = place.journal().await;
-    store(&journal, &id("a"), 500).await;
-    let mut connection = place.connection().await;
-    execute(&mut connection, "ANALYZE TABLE event_journal").await;
-    let sql = events("");
-    let sql = sql.lines().filter(|line| !line.starts_with("--"));
-    let sql = format!("EXPLAIN {}", sql.collect::<Vec<_>>().join(" "));
-    let plan = sqlx::query(AssertSqlSafe(sql))
-        .bind(3_i64)
-        .bind(10_i64)
-        .bind(i64::MAX)
-        .bind(10_i64)
-        .fetch_one(&mut connection)
-        .await
-        .unwrap();
-    let key: Option<String> = plan.get("key");
-    assert_eq!(key.as_deref(), Some("event_journal_numbered"));
 }

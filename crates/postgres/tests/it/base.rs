@@ -32,7 +32,7 @@ async fn events_stored_after_a_restore_come_after_those_of_the_dump() {
         .number("SELECT max(ordering) FROM event_journal")
         .await;
     let journal = open(&place).await;
-    let mut reader = Reader::new(&place).await;
+    let mut reader = Reader::new(&place);
     reader.read_until(2).await;
     assert_eq!(reader.seen[1].0, highest, "what is stored keeps its number");
     // An offset of before the dump is good still.
@@ -114,7 +114,7 @@ async fn the_base_is_raised_once_and_not_while_others_store_events() {
             "the base is raised while a transaction is under way"
         );
     }
-    let mut reader = Reader::new(&place).await;
+    let mut reader = Reader::new(&place);
     // Readers wait neither for the lock nor for the others.
     reader.read(10).await;
     let before = place.number(BASE).await;
@@ -146,7 +146,7 @@ async fn the_oldest_transaction_under_way_comes_after_what_was_restored() {
     place.run(FROM_ELSEWHERE).await;
     open(&place).await;
     execute(&mut late, format!("{}; COMMIT", insert("Late|1", 1))).await;
-    let mut reader = Reader::new(&place).await;
+    let mut reader = Reader::new(&place);
     reader.read_until(2).await;
     assert_eq!(reader.seen[1].1, "Late|1");
 }

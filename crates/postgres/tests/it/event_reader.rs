@@ -1,10 +1,10 @@
 //! A reader of all events, and writers that the plugin knows nothing of.
 
-use sqlx::{AssertSqlSafe, PgConnection, Row};
+use actix_persistence_postgres::PostgresJournal;
+use actix_persistence_storage_api::{EventOffset, EventSelection, EventsQuery, Journal, Partition};
 
 use crate::place::Place;
 
-const EVENTS: &str = include_str!("../../src/queries/events_by_ordering.sql");
 const BOUND: &str = include_str!("../../src/queries/bound.sql");
 
 /// Announces a transaction to the readers of all stores, as a program does that stores rows by itself.
@@ -21,13 +21,6 @@ pub(crate) const STATE_CLASS: i64 = 17_584;
 
 /// An event by its place: ordering, id, number.
 pub(crate) type Position = (i64, String, i64);
-
-/// Returns the statement that reads a page of events.
-pub(crate) fn events() -> String {
-    EVENTS
-        .replace("{event_table}", "public.event_journal")
-        .replace("{metadata_table}", "public.journal_metadata")
-}
 
 /// Returns the statement that asks how far a table is complete.
 pub(crate) fn bound(table: &str, class: i64) -> String {
@@ -49,50 +42,39 @@ pub(crate) fn insert(id: &str, number: u64) -> String {
 
 /// Reads on from where it is, page by page, as a query that others build on does.
 pub(crate) struct Reader {
-    connection: PgConnection,
-    bound: String,
-    at: Position,
+    /// It does not prepare its tables: that would change what tests look at.
+    journal: PostgresJournal,
+    offset: EventOffset,
     pub(crate) seen: Vec<Position>,
 }
 
 impl Reader {
-    pub(crate) async fn new(place: &Place) -> Self {
+    pub(crate) fn new(place: &Place) -> Self {
         Self {
-            connection: place.connection().await,
-            bound: bound("event_journal", EVENT_CLASS),
-            at: (i64::MIN, String::new(), 0),
+            journal: PostgresJournal::new(place.options()).unwrap(),
+            offset: EventOffset::start(),
             seen: Vec::new(),
         }
     }
 
-    /// Returns a reader that goes as far as it can see.
-    pub(crate) async fn without_bound(place: &Place) -> Self {
-        Self {
-            bound: format!("SELECT {}::bigint", i64::MAX),
-            ..Self::new(place).await
-        }
-    }
-
     /// Reads a page, and returns the number of its events.
-    pub(crate) async fn read(&mut self, limit: i64) -> usize {
-        let bound = sqlx::query_scalar(AssertSqlSafe(self.bound.clone()));
-        let bound: i64 = bound.fetch_one(&mut self.connection).await.unwrap();
-        let rows = sqlx::query(AssertSqlSafe(events()))
-            .bind(self.at.0)
-            .bind(&self.at.1)
-            .bind(self.at.2)
-            .bind(limit)
-            .bind(bound)
-            .fetch_all(&mut self.connection)
-            .await
-            .unwrap();
-        for row in &rows {
-            let next: Position = (row.get(0), row.get(1), row.get(2));
-            assert!(next > self.at, "{next:?} comes after {:?}", self.at);
-            self.at = next.clone();
+    pub(crate) async fn read(&mut self, limit: usize) -> usize {
+        let query = EventsQuery::new(EventSelection::all(), limit).after(self.offset.clone());
+        let queries = self.journal.event_queries().expect("it has queries");
+        let page = queries.events(query).await.unwrap();
+        for found in &page.events {
+            let at = found.offset.position(Partition::ONLY).unwrap();
+            let (id, number) = (found.persistence_id.as_str(), found.event.sequence_nr);
+            let next = (at.ordering, id.to_owned(), number as i64);
+            let last = self.seen.last();
+            assert!(
+                last.is_none_or(|last| *last < next),
+                "{next:?} after {last:?}"
+            );
             self.seen.push(next);
         }
-        rows.len()
+        self.offset = page.offset;
+        page.events.len()
     }
 
     /// Reads until there are this many, which is at once where no other transaction of the database stores something.

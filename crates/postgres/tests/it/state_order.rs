@@ -168,7 +168,7 @@ async fn a_slow_change_handler_holds_back_readers_of_what_it_stores() {
         store_events(&journal, &id("a"), 1).await;
 
         assert_eq!(shown(&states, "Plain").await, []);
-        let mut reader = Reader::new(&place).await;
+        let mut reader = Reader::new(&place);
         let waiting = usize::from(has_event);
         assert_eq!(shown(&states, "Other").await.len(), 1 - waiting);
         assert_eq!(reader.read(10).await, 1 - waiting);
@@ -205,7 +205,7 @@ async fn a_slow_transaction_of_the_application_holds_back_no_reader() {
     slow.began.notified().await;
     store_events(&journal, &id("a"), 2).await;
     states.upsert(state("a")).await.unwrap();
-    assert_eq!(Reader::new(&place).await.read(10).await, 2);
+    assert_eq!(Reader::new(&place).read(10).await, 2);
     assert_eq!(shown(&states, "Test").await, [id("a")]);
     slow.may_end.notify_one();
     transaction.await.unwrap().unwrap();
