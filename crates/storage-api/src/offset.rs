@@ -92,7 +92,7 @@ impl EventPosition {
     }
 }
 
-/// The kind of an offset: what it is a place among.
+/// A place in one partition, among changes of states or among events.
 pub trait Position: Clone + Ord + fmt::Debug + sealed::Text {}
 
 impl Position for StatePosition {}
@@ -204,7 +204,7 @@ pub struct OtherPartitions {
 #[error("this is not the text of an offset of {kind}")]
 #[non_exhaustive]
 pub struct InvalidOffset {
-    /// What the offset was to be a place among, in the plural.
+    /// The plural of what the offset was to be a place among.
     pub kind: &'static str,
 }
 

@@ -75,6 +75,7 @@ const RULES: [Rule; 13] = [
             "persistent-actor",
             "query",
             "tck",
+            "memory",
             "test-servers",
         ]),
         forbidden: &[Family::Sqlx],

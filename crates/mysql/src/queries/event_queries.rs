@@ -26,7 +26,7 @@ e.ordering, e.sequence_nr, e.timestamp, e.writer_uuid, e.adapter_manifest, CAST(
         SELECT CAST(JSON_ARRAYAGG(CONVERT(g.tag USING utf8mb4)) AS CHAR) FROM {tag_table} AS g FORCE INDEX ({tag_index})
         WHERE g.partition_nr = e.partition_nr AND g.ordering = e.ordering) END, {bytes}";
 
-/// What is deleted is left out. Almost no id has deleted rows that are still there: the index of those is looked at, and it
+/// Leaves out what is deleted. Almost no id has deleted rows that are still there: the index of those is looked at, and it
 /// is small.
 const IS_LEFT: &str = "\
 e.sequence_nr > COALESCE((SELECT m.deleted_to FROM {metadata_table} AS m FORCE INDEX ({unswept_index})

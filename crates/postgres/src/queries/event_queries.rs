@@ -34,7 +34,7 @@ e.ordering, e.sequence_nr, e.timestamp, CASE WHEN e.fits THEN e.writer_uuid END,
            SELECT json_agg(t.tag)::text FROM {tag_table} AS t
            WHERE t.persistence_id = e.persistence_id AND t.sequence_nr = e.sequence_nr) END, e.bytes";
 
-/// What is deleted is left out. Almost no id has deleted rows that are still there: the index of those is looked at, and it
+/// Leaves out what is deleted. Almost no id has deleted rows that are still there: the index of those is looked at, and it
 /// is small.
 const IS_LEFT: &str = "\
 e.sequence_nr > COALESCE((SELECT m.deleted_to FROM {metadata_table} AS m

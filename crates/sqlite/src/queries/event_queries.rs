@@ -26,7 +26,7 @@ e.ordering, e.sequence_nr, e.timestamp, CASE WHEN {fits} THEN e.writer_uuid END,
        CASE WHEN {fits} THEN e.metadata_payload END, e.checksum, CASE WHEN NOT ({fits}) THEN {bytes} END, e.persistence_id,
        (SELECT json_group_array(g.tag) FROM {tag_table} AS g WHERE g.ordering = e.ordering), {bytes}";
 
-/// What is deleted is left out. Almost no id has deleted rows that are still there: the index of those is looked at, and it
+/// Leaves out what is deleted. Almost no id has deleted rows that are still there: the index of those is looked at, and it
 /// is small.
 const IS_LEFT: &str = "\
 e.sequence_nr > COALESCE((SELECT m.deleted_to FROM {metadata_table} AS m INDEXED BY {unswept_index}
