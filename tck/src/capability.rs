@@ -10,6 +10,7 @@ pub(crate) enum Capability {
     Tags,
     Purge,
     Queries,
+    EventQueries,
     SqlSession,
 }
 
@@ -22,6 +23,7 @@ impl Capability {
             Capability::Tags => "tags",
             Capability::Purge => "purge",
             Capability::Queries => "queries",
+            Capability::EventQueries => "event_queries",
             Capability::SqlSession => "sql_session",
         }
     }

@@ -17,8 +17,8 @@ pub struct CaseInfo {
     pub clauses: &'static [&'static str],
     /// The case of the Akka family's kits that it stands for, such as `JournalSpec 12`.
     pub spec_number: Option<&'static str>,
-    /// The capability without which the case is ignored, such as `tags`.
-    pub needs: Option<&'static str>,
+    /// The capabilities that the case needs, such as `tags`; it is ignored if the store lacks one of them.
+    pub needs: Vec<&'static str>,
 }
 
 /// The run of one case.
@@ -35,7 +35,8 @@ pub(crate) struct Case<S: ?Sized + 'static> {
     pub(crate) name: &'static str,
     pub(crate) clauses: &'static [&'static str],
     pub(crate) spec_number: Option<&'static str>,
-    pub(crate) needs: Option<Capability>,
+    /// Those that it has stand in front.
+    pub(crate) needs: [Option<Capability>; 2],
     pub(crate) run: fn(Subject<S>) -> CaseFuture,
 }
 
@@ -46,7 +47,7 @@ macro_rules! case {
             name: stringify!($run),
             clauses: &$clauses,
             spec_number: None,
-            needs: None,
+            needs: [None, None],
             run: |subject| Box::pin($run(subject)),
         }
     };
@@ -61,10 +62,18 @@ impl<S: ?Sized + 'static> Case<S> {
         self
     }
 
-    /// The same case, ignored where the capability is not declared.
+    /// The same case, ignored where the capability is not declared; a case may need two.
     pub(crate) const fn needing(mut self, capability: Capability) -> Self {
-        self.needs = Some(capability);
+        self.needs = match self.needs {
+            [None, _] => [Some(capability), None],
+            [first, _] => [first, Some(capability)],
+        };
         self
+    }
+
+    /// Returns the capabilities that it needs.
+    pub(crate) fn needs(&self) -> impl Iterator<Item = Capability> {
+        self.needs.iter().flatten().copied()
     }
 
     /// Returns the case in the form that [`cases`](crate::cases) returns.
@@ -73,7 +82,7 @@ impl<S: ?Sized + 'static> Case<S> {
             name: format!("{}::{}", spec.name, self.name),
             clauses: self.clauses,
             spec_number: self.spec_number,
-            needs: self.needs.map(Capability::name),
+            needs: self.needs().map(Capability::name).collect(),
         }
     }
 }

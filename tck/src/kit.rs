@@ -49,7 +49,7 @@ impl Kit {
             .suite::<dyn StateStore, _>(prefix, &fixture)
     }
 
-    /// Adds `journal_spec` and `journal_serialization_spec` on the journals of a fixture.
+    /// Adds `journal_spec`, `journal_serialization_spec` and `event_queries_spec` on the journals of a fixture.
     #[must_use]
     pub fn journal(self, prefix: &str, fixture: impl Fixture) -> Self {
         self.suite::<dyn Journal, _>(prefix, &Arc::new(fixture))

@@ -11,6 +11,7 @@ mod not_there_yet;
 
 mod durable_state_extensions_spec;
 mod durable_state_store_spec;
+mod event_queries_spec;
 mod journal_serialization_spec;
 mod journal_spec;
 mod snapshot_store_serialization_spec;
@@ -20,12 +21,14 @@ mod state_queries_spec;
 
 mod bytes_like_random;
 mod capability;
+mod event_query_steps;
 mod extension_steps;
 mod failure;
 mod journal_steps;
 mod my_payload;
 mod odd_texts;
 mod parallel;
+mod query_ids;
 mod query_steps;
 mod runtime;
 mod site;

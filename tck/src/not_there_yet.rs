@@ -51,7 +51,10 @@ pub const NOT_THERE_YET: &[NotThereYet] = &[
         "SnapshotStoreSerializationSpec PersistentFSMSnapshot",
         "needs the persistent state machine",
     ),
-    missing("the query specs", "need the query side of journals"),
+    missing(
+        "the query specs, live streams and demand",
+        "need streams of events; what their pages hold is proved by event_queries_spec",
+    ),
 ];
 
 const fn missing(spec_number: &'static str, reason: &'static str) -> NotThereYet {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    ChangedState, PersistenceId, PersistenceIdsQuery, Revision, StateChangesPage,
+    ChangedState, Offset, Partition, PersistenceId, Position, Revision, StateChangesPage,
     StateChangesQuery, StateQueries, StateStore, slice_of,
 };
 
@@ -41,32 +41,18 @@ pub(crate) fn of_tck(limit: usize) -> StateChangesQuery {
     StateChangesQuery::new(ENTITY_TYPE, limit)
 }
 
-/// Reads every page of ids.
-pub(crate) async fn read_ids(
-    store: &dyn StateStore,
-    mut query: PersistenceIdsQuery,
-) -> Result<Vec<PersistenceId>, Failure> {
-    let mut ids: Vec<PersistenceId> = Vec::new();
-    loop {
-        let page = queries(store)?
-            .current_persistence_ids(query.clone())
-            .await?;
-        expect(page.len() <= query.limit, "no more ids than the limit")?;
-        let whole = page.len() == query.limit;
-        for id in page {
-            let above = ids.last().or(query.after.as_ref());
-            let above = above.is_none_or(|before| before.as_str() < id.as_str());
-            expect(
-                above,
-                format!("ids by rising bytes, found {id:?} after {ids:?}"),
-            )?;
-            ids.push(id);
-        }
-        if !whole {
-            return Ok(ids);
-        }
-        query.after = ids.last().cloned();
-    }
+/// Returns an offset for each number of partitions that a store may have: before everything in the last of them.
+pub(crate) fn offsets_of_all_partitions<P: Position>(before_all: &P) -> Vec<(u16, Offset<P>)> {
+    let counts = (0..).map(|power| 1 << power);
+    let counts = counts.take_while(|of| *of <= Partition::MOST);
+    counts
+        .map(|of| {
+            let last = Partition::new(of - 1, of).expect("a power of two");
+            let mut offset = Offset::start();
+            offset.advance(last, before_all.clone());
+            (of, offset)
+        })
+        .collect()
 }
 
 /// Reads pages of changes and checks what is true of all of them.

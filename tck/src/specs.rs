@@ -5,7 +5,7 @@ use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
 use crate::case::{CaseInfo, Spec};
 use crate::subject::UnderTest;
 use crate::{durable_state_extensions_spec, durable_state_store_spec, state_queries_spec};
-use crate::{journal_serialization_spec, journal_spec};
+use crate::{event_queries_spec, journal_serialization_spec, journal_spec};
 use crate::{snapshot_store_serialization_spec, snapshot_store_spec};
 
 /// A kind of store that the kit has specs for.
@@ -15,7 +15,11 @@ pub(crate) trait Specified: UnderTest {
 }
 
 impl Specified for dyn Journal {
-    const SPECS: &'static [Spec<Self>] = &[journal_spec::SPEC, journal_serialization_spec::SPEC];
+    const SPECS: &'static [Spec<Self>] = &[
+        journal_spec::SPEC,
+        journal_serialization_spec::SPEC,
+        event_queries_spec::SPEC,
+    ];
 }
 
 impl Specified for dyn SnapshotStore {
@@ -49,7 +53,8 @@ pub fn cases_needing(capabilities: &[&str]) -> Vec<String> {
     let mut needing = cases();
     needing.retain(|case| {
         case.needs
-            .is_some_and(|needed| capabilities.contains(&needed))
+            .iter()
+            .any(|needed| capabilities.contains(needed))
     });
     needing.into_iter().map(|case| case.name).collect()
 }

@@ -91,6 +91,7 @@ impl UnderTest for dyn Journal {
             Capability::Metadata => declared.metadata,
             Capability::Tags => declared.tags,
             Capability::Purge => declared.purge,
+            Capability::EventQueries => self.event_queries().is_some(),
             Capability::Queries | Capability::SqlSession => false,
         }
     }
@@ -109,6 +110,7 @@ impl UnderTest for dyn SnapshotStore {
             | Capability::Tags
             | Capability::Purge
             | Capability::Queries
+            | Capability::EventQueries
             | Capability::SqlSession => false,
         }
     }
@@ -125,7 +127,10 @@ impl UnderTest for dyn StateStore {
             Capability::Tags => self.capabilities().tags,
             Capability::Queries => self.queries().is_some(),
             Capability::SqlSession => self.capabilities().sql_session,
-            Capability::AtomicBatches | Capability::Metadata | Capability::Purge => false,
+            Capability::AtomicBatches
+            | Capability::Metadata
+            | Capability::Purge
+            | Capability::EventQueries => false,
         }
     }
 }

@@ -8,8 +8,12 @@ use crate::tree::Tree;
 pub(crate) const PAGE: &str = "docs/storage-contract.md";
 
 /// The files whose doc comments hold the clauses, with the name of each contract.
-const SOURCES: [(&str, &str); 8] = [
+const SOURCES: [(&str, &str); 9] = [
     ("Journal", "crates/storage-api/src/journal.rs"),
+    (
+        "Event queries",
+        "crates/storage-api/src/journal/event_queries.rs",
+    ),
     ("Snapshot store", "crates/storage-api/src/snapshot_store.rs"),
     ("State store", "crates/storage-api/src/state_store.rs"),
     (

@@ -18,7 +18,7 @@ fn files() -> impl Fixture {
         let path = directory.path().display().to_string();
         (section.with("directory", path), directory)
     });
-    fixture.without(&["queries", "sql_session"])
+    fixture.without(&["event_queries", "queries", "sql_session"])
 }
 
 fn main() -> ExitCode {

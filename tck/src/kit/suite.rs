@@ -77,7 +77,7 @@ impl<S: Specified + ?Sized> Suite<S> {
         Prepared {
             name: prefixed(&self.prefix, &info.name),
             info: Some(info),
-            missing: case.needs.filter(|&needed| !store.declares(needed)),
+            missing: case.needs().find(|&needed| !store.declares(needed)),
             run: Box::new(run),
         }
     }

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use super::*;
 
 /// The sources of the clauses: the repository's text, so that a new clause without a case cannot land.
-const CONTRACT: [&str; 8] = [
+const CONTRACT: [&str; 9] = [
     include_str!("../../../crates/storage-api/src/journal.rs"),
+    include_str!("../../../crates/storage-api/src/journal/event_queries.rs"),
     include_str!("../../../crates/storage-api/src/snapshot_store.rs"),
     include_str!("../../../crates/storage-api/src/state_store.rs"),
     include_str!("../../../crates/storage-api/src/state_store/state_queries.rs"),

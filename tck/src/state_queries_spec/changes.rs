@@ -1,12 +1,11 @@
 //! The changes that a query returns, and the contents of each.
 
-use actix_persistence_storage_api::{
-    PersistenceId, StateChangesQuery, StateDelete, StateRecord, StateStore,
-};
+use actix_persistence_storage_api::{StateChangesQuery, StateDelete, StateRecord, StateStore};
 
 use crate::capability::Capability;
 use crate::case::{Case, case};
 use crate::failure::{CaseResult, Failure, expect, expect_eq};
+use crate::query_ids::{ids_of_types, odd_types};
 use crate::query_steps::{expect_changes, id_of_slice, of_tck, queries, tck_id};
 use crate::state_steps::{state, store_up_to};
 use crate::subject::Subject;
@@ -24,42 +23,6 @@ pub(super) const CASES: &[Case<dyn StateStore>] = &[
     )
     .needing(Capability::Queries),
 ];
-
-/// Returns entity types that are easily taken for each other.
-pub(super) fn odd_types() -> [&'static str; 14] {
-    [
-        "Post",
-        "post",
-        "Posts",
-        "Pos",
-        "Po_t",
-        "P%",
-        "%",
-        "Post ",
-        " Post",
-        "Pöst",
-        "Po\u{308}st",
-        "P'ost",
-        "P\\ost",
-        "",
-    ]
-}
-
-/// Returns two ids of most of the odd types, mixed; those of the empty one have no `|`.
-pub(super) fn ids_of_types() -> Vec<PersistenceId> {
-    let types = odd_types();
-    // One of the types has no id.
-    let types = types.iter().filter(|entity_type| **entity_type != "Pos");
-    let mut ids = Vec::new();
-    for entity_id in ["1", "a|b"] {
-        let of_types = types.clone().map(|entity_type| match *entity_type {
-            "" => PersistenceId::of_unique(&entity_id.replace('|', "-")),
-            entity_type => PersistenceId::of(entity_type, entity_id),
-        });
-        ids.extend(of_types);
-    }
-    ids
-}
 
 async fn give_the_last_state_of_each_id_once(subject: Subject<dyn StateStore>) -> CaseResult {
     let store = subject.store();

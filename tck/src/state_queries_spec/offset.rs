@@ -1,14 +1,14 @@
 //! The place at which a reader continues.
 
-use actix_persistence_storage_api::{
-    Partition, StateDelete, StateOffset, StatePosition, StateStore,
-};
+use actix_persistence_storage_api::{StateDelete, StateOffset, StatePosition, StateStore};
 
 use crate::capability::Capability;
 use crate::case::{Case, case};
 use crate::failure::{CaseResult, expect, expect_eq};
 use crate::parallel::poll_and_drop;
-use crate::query_steps::{Reader, expect_changes, id_of_slice, of_tck, queries, tck_id};
+use crate::query_steps::{
+    Reader, expect_changes, id_of_slice, of_tck, offsets_of_all_partitions, queries, tck_id,
+};
 use crate::state_steps::{state, store_up_to};
 use crate::subject::Subject;
 
@@ -140,11 +140,7 @@ async fn refuse_offsets_of_other_stores(subject: Subject<dyn StateStore>) -> Cas
     store_up_to(store, &tck_id(1), 1).await?;
     let before_all = StatePosition::after_all_of(i64::MIN);
     let mut taken = Vec::new();
-    let counts = (0..).map(|power| 1 << power);
-    for of in counts.take_while(|of| *of <= Partition::MOST) {
-        let last = Partition::new(of - 1, of).expect("a power of two");
-        let mut offset = StateOffset::start();
-        offset.advance(last, before_all.clone());
+    for (of, offset) in offsets_of_all_partitions(&before_all) {
         match queries(store)?.changes(of_tck(10).after(offset)).await {
             Ok(_) => taken.push(of),
             Err(error) => expect(!error.kind().is_transient(), "an error that stays")?,

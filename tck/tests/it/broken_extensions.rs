@@ -12,7 +12,7 @@ use actix_persistence_storage_api::{
     FoundState, PersistenceId, Session, SessionWork, Sql, SqlRow, SqlStates, SqlValue, StateChange,
     StateExtensions, StateStore, StateUpdate, StorageError,
 };
-use actix_persistence_tck::{BoxError, Fixture, Kit, cases};
+use actix_persistence_tck::{BoxError, Fixture, Kit, cases_needing};
 use actix_persistence_testkit::{Hook, Intercepted, Next, StateAnswer, StateCall, StateStores};
 use async_trait::async_trait;
 use tempfile::TempDir;
@@ -174,10 +174,7 @@ impl<D: ExtensionDefect> Fixture for Broken<D> {
     }
 
     fn expected_ignored(&self) -> Vec<String> {
-        let ignored = cases()
-            .into_iter()
-            .filter(|case| case.needs == Some("queries"));
-        ignored.map(|case| case.name).collect()
+        cases_needing(&["queries"])
     }
 }
 

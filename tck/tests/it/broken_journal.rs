@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use actix_persistence_memory::{MemoryJournal, MemoryStorage};
 use actix_persistence_storage_api::{
-    AnyCommand, AtomicWrite, CommandAnswer, EventDeletion, Journal, JournalCapabilities, PageLimit,
-    PersistenceId, PurgeProgress, ReplayPage, ReplayRange, SequenceNr, StorageError, StreamHead,
-    TakeOverRequest, TakenOver, WriteOutcome, WriterId,
+    AnyCommand, AtomicWrite, CommandAnswer, EventDeletion, EventOffset, EventQueries,
+    EventSelection, EventsPage, EventsQuery, Journal, JournalCapabilities, PageLimit,
+    PersistenceId, PersistenceIdsQuery, PurgeProgress, ReplayPage, ReplayRange, SequenceNr,
+    StorageError, StreamHead, TakeOverRequest, TakenOver, WriteOutcome, WriterId,
 };
-use actix_persistence_tck::TakeOverOne;
-use actix_persistence_tck::{BoxError, Fixture, Kit};
+use actix_persistence_tck::{BoxError, Fixture, Kit, TakeOverOne, cases_needing};
 use async_trait::async_trait;
 
 use crate::mutant::Defects;
@@ -19,6 +19,11 @@ use crate::mutant::Defects;
 /// The default stands for a new place. A clone is made for each opening of it: what clones share is durable.
 #[async_trait]
 pub(crate) trait JournalDefect: Send + Sync + 'static {
+    /// Returns whether the defect is one of queries; the others have none.
+    fn has_queries(&self) -> bool {
+        false
+    }
+
     async fn head(
         &self,
         inner: &MemoryJournal,
@@ -91,6 +96,30 @@ pub(crate) trait JournalDefect: Send + Sync + 'static {
         inner.run_command(command).await
     }
 
+    async fn ids(
+        &self,
+        inner: &MemoryJournal,
+        query: PersistenceIdsQuery,
+    ) -> Result<Vec<PersistenceId>, StorageError> {
+        inner.current_persistence_ids(query).await
+    }
+
+    async fn events(
+        &self,
+        inner: &MemoryJournal,
+        query: EventsQuery,
+    ) -> Result<EventsPage, StorageError> {
+        inner.events(query).await
+    }
+
+    async fn newest(
+        &self,
+        inner: &MemoryJournal,
+        selection: &EventSelection,
+    ) -> Result<EventOffset, StorageError> {
+        inner.newest_offset(selection).await
+    }
+
     /// The order in which the requests of one call are answered.
     fn order(&self, taken: Vec<TakenOver>) -> Vec<TakenOver> {
         taken
@@ -110,6 +139,7 @@ pub(crate) fn kit<D: JournalDefect + Clone + Default>() -> Kit {
 pub(crate) struct Broken {
     /// Makes a new place.
     defects: fn() -> Defects<dyn JournalDefect>,
+    /// Beside the cases of queries where it has none.
     pub(crate) expected_ignored: Vec<String>,
 }
 
@@ -144,7 +174,11 @@ impl Fixture for Broken {
     }
 
     fn expected_ignored(&self) -> Vec<String> {
-        self.expected_ignored.clone()
+        let mut ignored = self.expected_ignored.clone();
+        if !(self.defects)()().has_queries() {
+            ignored.extend(cases_needing(&["event_queries"]));
+        }
+        ignored
     }
 }
 
@@ -217,7 +251,31 @@ impl Journal for BrokenJournal {
         self.defect.command(&self.inner, command).await
     }
 
+    fn event_queries(&self) -> Option<&dyn EventQueries> {
+        self.defect
+            .has_queries()
+            .then_some(self as &dyn EventQueries)
+    }
+
     fn capabilities(&self) -> JournalCapabilities {
         self.defect.capabilities(self.inner.capabilities())
+    }
+}
+
+#[async_trait]
+impl EventQueries for BrokenJournal {
+    async fn current_persistence_ids(
+        &self,
+        query: PersistenceIdsQuery,
+    ) -> Result<Vec<PersistenceId>, StorageError> {
+        self.defect.ids(&self.inner, query).await
+    }
+
+    async fn events(&self, query: EventsQuery) -> Result<EventsPage, StorageError> {
+        self.defect.events(&self.inner, query).await
+    }
+
+    async fn newest_offset(&self, selection: &EventSelection) -> Result<EventOffset, StorageError> {
+        self.defect.newest(&self.inner, selection).await
     }
 }

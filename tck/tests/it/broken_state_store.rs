@@ -8,7 +8,7 @@ use actix_persistence_storage_api::{
     StateChangesQuery, StateDelete, StateQueries, StateStore, StateUpdate, StateWrite,
     StorageError,
 };
-use actix_persistence_tck::{BoxError, Fixture, Kit, cases};
+use actix_persistence_tck::{BoxError, Fixture, Kit, cases_needing};
 use async_trait::async_trait;
 
 use crate::mutant::Defects;
@@ -141,12 +141,10 @@ impl Fixture for Broken {
 
     fn expected_ignored(&self) -> Vec<String> {
         let has_queries = (self.defects)()().has_queries();
-        let ignored = cases().into_iter().filter(|case| match case.needs {
-            Some("queries") => !has_queries,
-            Some("sql_session") => true,
-            _ => false,
-        });
-        ignored.map(|case| case.name).collect()
+        match has_queries {
+            true => cases_needing(&["sql_session"]),
+            false => cases_needing(&["queries", "sql_session"]),
+        }
     }
 }
 

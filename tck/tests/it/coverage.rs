@@ -18,7 +18,7 @@ fn every_case_finds_out_at_least_one_broken_store() {
         .map(|case| case.name)
         .filter(|name| {
             let found_out = match name.as_str() {
-                name if name.starts_with("journal_") => &journal,
+                name if name.starts_with("journal_") || name.starts_with("event_") => &journal,
                 name if name.starts_with("snapshot_") => &snapshot_store,
                 name if name.starts_with("durable_state_extensions_") => &extensions,
                 _ => &state_store,

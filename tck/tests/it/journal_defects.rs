@@ -5,6 +5,8 @@ mod deleting;
 mod fencing;
 mod identity;
 mod purging;
+mod querying_events;
+mod querying_ids;
 mod reading;
 mod restarting;
 mod taking_over;
@@ -15,6 +17,8 @@ pub(crate) use deleting::*;
 pub(crate) use fencing::*;
 pub(crate) use identity::*;
 pub(crate) use purging::*;
+pub(crate) use querying_events::*;
+pub(crate) use querying_ids::*;
 pub(crate) use reading::*;
 pub(crate) use restarting::*;
 pub(crate) use taking_over::*;
@@ -136,6 +140,60 @@ macro_rules! defect {
                 $inner: &MemoryJournal,
                 $command: &AnyCommand,
             ) -> Result<Option<CommandAnswer>, StorageError> $body
+        }
+    };
+    ($(#[$doc:meta])* $name:ident, ids($inner:ident, $query:pat_param) $body:block) => {
+        $(#[$doc])*
+        #[derive(Clone, Default)]
+        pub(crate) struct $name;
+
+        #[async_trait]
+        impl JournalDefect for $name {
+            fn has_queries(&self) -> bool {
+                true
+            }
+
+            async fn ids(
+                &self,
+                $inner: &MemoryJournal,
+                $query: PersistenceIdsQuery,
+            ) -> Result<Vec<PersistenceId>, StorageError> $body
+        }
+    };
+    ($(#[$doc:meta])* $name:ident, events($inner:ident, $query:pat_param) $body:block) => {
+        $(#[$doc])*
+        #[derive(Clone, Default)]
+        pub(crate) struct $name;
+
+        #[async_trait]
+        impl JournalDefect for $name {
+            fn has_queries(&self) -> bool {
+                true
+            }
+
+            async fn events(
+                &self,
+                $inner: &MemoryJournal,
+                $query: EventsQuery,
+            ) -> Result<EventsPage, StorageError> $body
+        }
+    };
+    ($(#[$doc:meta])* $name:ident, newest($inner:ident, $selection:ident) $body:block) => {
+        $(#[$doc])*
+        #[derive(Clone, Default)]
+        pub(crate) struct $name;
+
+        #[async_trait]
+        impl JournalDefect for $name {
+            fn has_queries(&self) -> bool {
+                true
+            }
+
+            async fn newest(
+                &self,
+                $inner: &MemoryJournal,
+                $selection: &EventSelection,
+            ) -> Result<EventOffset, StorageError> $body
         }
     };
 }

@@ -7,6 +7,8 @@ mod deleting;
 mod fencing;
 mod fields;
 mod purging;
+mod querying_events;
+mod querying_ids;
 mod reading;
 mod restarting;
 mod taking_over;
@@ -21,6 +23,8 @@ pub(crate) const MUTANTS: &[&[Mutant]] = &[
     taking_over::MUTANTS,
     deleting::MUTANTS,
     purging::MUTANTS,
+    querying_ids::MUTANTS,
+    querying_events::MUTANTS,
     restarting::MUTANTS,
     commanding::MUTANTS,
 ];

@@ -13,8 +13,8 @@ pub(crate) type Defects<T> = Arc<dyn Fn() -> Arc<T> + Send + Sync>;
 
 /// One way to break the contract.
 ///
-/// Cases of `journal_spec`, `snapshot_store_spec`, `durable_state_store_spec`, `durable_state_extensions_spec` and
-/// `state_queries_spec` are named without their spec.
+/// Cases of `journal_spec`, `event_queries_spec`, `snapshot_store_spec`, `durable_state_store_spec`,
+/// `durable_state_extensions_spec` and `state_queries_spec` are named without their spec.
 pub(crate) struct Mutant {
     name: &'static str,
     kit: fn() -> Kit,
@@ -98,5 +98,6 @@ pub(crate) fn short(name: &str) -> &str {
         .or_else(|| name.strip_prefix("durable_state_store_spec::"))
         .or_else(|| name.strip_prefix("durable_state_extensions_spec::"))
         .or_else(|| name.strip_prefix("state_queries_spec::"))
+        .or_else(|| name.strip_prefix("event_queries_spec::"))
         .unwrap_or(name)
 }

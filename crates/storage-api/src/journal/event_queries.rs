@@ -48,18 +48,19 @@ pub trait EventQueries: Send + Sync {
     /// - **E-EVENTS-3**: The call returns only events that the selection [selects](EventSelection::selects): each condition
     ///   by itself, and several of them together.
     /// - **E-EVENTS-4**: The call never returns more than `limit` events, and returns fewer where events are large or where
-    ///   it has looked at many that are not selected; with `limit` 0 it returns no events, and the offset of the query.
+    ///   it has looked at many that are not selected. With `limit` 0 it returns no events and the offset of the query, and
+    ///   `more` says nothing.
     /// - **E-EVENTS-5**: A query from the offset of a page returns what follows the page, and a query from the offset of an
     ///   event returns what follows that event.
     /// - **E-EVENTS-6**: The query never skips an event, however many calls write at the same time and in whatever order
     ///   they end: a caller that reads page after page gets every event that is not deleted meanwhile.
-    /// - **E-EVENTS-7**: If `more` is false, the page returned everything that follows the offset of the query and can be
+    /// - **E-EVENTS-7**: With a `limit` above 0: if `more` is false, the page returned everything that follows the offset of the query and can be
     ///   read now. If `more` is true, the offset of the page is after that of the query.
     /// - **E-EVENTS-8**: The call never returns an event that is deleted or purged, whether or not the store still keeps it.
     /// - **E-EVENTS-9**: An offset stays valid after the store is reopened, after it was written as text and parsed again,
     ///   and after the events around it were deleted.
-    /// - **E-EVENTS-10**: An offset also moves over events that are not selected: if `more` is false, the offset of the page
-    ///   is after every event that could be read at that time, even if the page holds no events. An offset is therefore
+    /// - **E-EVENTS-10**: An offset also moves over events that are not selected: if `more` is false and `limit` is above 0,
+    ///   the offset of the page is after every event that could be read at that time, even if the page holds no events. An offset is therefore
     ///   valid only for its selection, and for one that selects a part of the same events.
     /// - **E-EVENTS-11**: An offset with a place in a [`Partition`](crate::Partition) that the store does not have is an
     ///   error that is not transient: nothing is read, and so nothing is skipped.
@@ -79,8 +80,8 @@ pub trait EventQueries: Send + Sync {
     /// - **E-NEWEST-1**: A reader of the selection whose offset [has reached](EventOffset::has_reached) this one got every
     ///   event that was confirmed before the call and is not deleted. A reader that goes on reading reaches it, or one that a
     ///   later call returns in its place after events were deleted.
-    /// - **E-NEWEST-2**: A query from this offset returns every event of the selection that is confirmed after the call
-    ///   returned.
+    /// - **E-NEWEST-2**: A query from this offset returns every event of the selection whose write begins after the call
+    ///   returned. An event whose write is under way meanwhile is before the offset or after it.
     ///
     /// # Errors
     /// The errors of the database.

@@ -13,7 +13,7 @@ use super::defect;
 use crate::broken_state_store::StateDefect;
 
 /// Returns whether SQL's `LIKE` matches, without regard to case.
-pub(super) fn is_like(text: &str, pattern: &str) -> bool {
+pub(crate) fn is_like(text: &str, pattern: &str) -> bool {
     fn matches(text: &[char], pattern: &[char]) -> bool {
         match pattern.split_first() {
             None => text.is_empty(),

@@ -13,11 +13,12 @@ use actix_persistence_memory::{
     MemoryJournal, MemorySnapshotStore, MemoryStateStore, MemoryStorage,
 };
 use actix_persistence_storage_api::{
-    AtomicWrite, CurrentState, EventDeletion, Journal, JournalCapabilities, Operation, PageLimit,
-    Payload, PersistenceId, PurgeProgress, ReplayPage, ReplayRange, SequenceNr,
-    SnapshotCapabilities, SnapshotCriteria, SnapshotMetadata, SnapshotRecord, SnapshotStore,
-    StateCapabilities, StateDelete, StateQueries, StateStore, StateUpdate, StateWrite,
-    StorageError, StorageErrorKind, StreamHead, TakeOverRequest, TakenOver, WriteOutcome,
+    AtomicWrite, CurrentState, EventDeletion, EventQueries, Journal, JournalCapabilities,
+    Operation, PageLimit, Payload, PersistenceId, PurgeProgress, ReplayPage, ReplayRange,
+    SequenceNr, SnapshotCapabilities, SnapshotCriteria, SnapshotMetadata, SnapshotRecord,
+    SnapshotStore, StateCapabilities, StateDelete, StateQueries, StateStore, StateUpdate,
+    StateWrite, StorageError, StorageErrorKind, StreamHead, TakeOverRequest, TakenOver,
+    WriteOutcome,
 };
 use async_trait::async_trait;
 use tokio::time::Instant;
@@ -261,6 +262,10 @@ impl Journal for SimStores {
         let (inner, of) = (Arc::clone(&self.inner), id.clone());
         let work = async move { inner.journal.purge(&of).await };
         self.write(Operation::Purge, id, work).await
+    }
+
+    fn event_queries(&self) -> Option<&dyn EventQueries> {
+        Some(self)
     }
 
     fn capabilities(&self) -> JournalCapabilities {

@@ -1,8 +1,9 @@
 //! The queries of the simulated stores: they fail as other calls do, and their pages may be short.
 
 use actix_persistence_storage_api::{
-    Operation, PersistenceId, PersistenceIdsQuery, StateChangesPage, StateChangesQuery,
-    StateOffset, StateQueries, StorageError,
+    EventOffset, EventQueries, EventSelection, EventsPage, EventsQuery, Offset, Operation,
+    PersistenceId, PersistenceIdsQuery, Position, StateChangesPage, StateChangesQuery,
+    StateQueries, StorageError,
 };
 use async_trait::async_trait;
 
@@ -26,23 +27,65 @@ impl StateQueries for SimStores {
         let about = (query.entity_type.clone(), query.slices.clone());
         let after = query.after.clone();
         let work = self.inner.states.changes(query);
-        let page = self.read(operation, &about, work).await?;
+        let mut page = self.read(operation, &about, work).await?;
         let draw = self.inner.fates.draw(operation, ("shortened", &about));
-        Ok(shortened(page, after, draw))
+        let short = shortened(&mut page.changes, |change| &change.offset, after, draw);
+        (page.offset, page.more) = short.unwrap_or((page.offset, page.more));
+        Ok(page)
     }
 }
 
-/// Leaves the last changes of a page to later ones now and then.
-///
-/// A store does so where states are large, and then says that there is more; and where others are still writing, and then
-/// it does not say so.
-fn shortened(mut page: StateChangesPage, after: StateOffset, mut draw: Draw) -> StateChangesPage {
-    if page.changes.is_empty() || !draw.once_in(1) {
-        return page;
+#[async_trait]
+impl EventQueries for SimStores {
+    async fn current_persistence_ids(
+        &self,
+        query: PersistenceIdsQuery,
+    ) -> Result<Vec<PersistenceId>, StorageError> {
+        let about = (query.entity_type.clone(), query.tombstones, query.limit);
+        let work = self.inner.journal.current_persistence_ids(query);
+        self.read(Operation::CurrentPersistenceIds, about, work)
+            .await
     }
-    page.changes.truncate(draw.below(page.changes.len()));
-    let last = page.changes.last().map(|last| last.offset.clone());
-    page.more = last.is_some() && draw.coin();
-    page.offset = last.unwrap_or(after);
-    page
+
+    async fn events(&self, query: EventsQuery) -> Result<EventsPage, StorageError> {
+        let operation = Operation::QueryEvents;
+        let selection = &query.selection;
+        let about = (
+            (selection.entity_type.clone(), selection.slices.clone()),
+            (selection.tag.clone(), selection.manifest.clone()),
+        );
+        let after = query.after.clone();
+        let work = self.inner.journal.events(query);
+        let mut page = self.read(operation, &about, work).await?;
+        let draw = self.inner.fates.draw(operation, ("shortened", &about));
+        let short = shortened(&mut page.events, |event| &event.offset, after, draw);
+        (page.offset, page.more) = short.unwrap_or((page.offset, page.more));
+        Ok(page)
+    }
+
+    async fn newest_offset(&self, selection: &EventSelection) -> Result<EventOffset, StorageError> {
+        let work = self.inner.journal.newest_offset(selection);
+        self.read(Operation::QueryEvents, "newest", work).await
+    }
+}
+
+/// Leaves the last of a page to later ones now and then; returns the end of the page then, and whether it says that there is
+/// more.
+///
+/// A store does so where states or events are large, and then says that there is more; and where others are still writing,
+/// and then it does not say so.
+fn shortened<T, P: Position>(
+    found: &mut Vec<T>,
+    offset: impl Fn(&T) -> &Offset<P>,
+    after: Offset<P>,
+    mut draw: Draw,
+) -> Option<(Offset<P>, bool)> {
+    if found.is_empty() || !draw.once_in(1) {
+        return None;
+    }
+    found.truncate(draw.below(found.len()));
+    match found.last().map(offset) {
+        Some(last) => Some((last.clone(), draw.coin())),
+        None => Some((after, false)),
+    }
 }
