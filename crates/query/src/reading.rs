@@ -13,7 +13,7 @@ use crate::page_size::PageSize;
 use crate::pages::Pages;
 use crate::store::Queried;
 
-/// What is read page by page, from an offset on.
+/// A source that is read page by page, from an offset on.
 pub(crate) trait Source: Send + Sized + 'static {
     type Store: Queried;
     type Record: Send + 'static;
@@ -38,7 +38,7 @@ pub(crate) struct Page<S: Source> {
     pub(crate) then: Then,
 }
 
-/// What comes after a page.
+/// The step after a page.
 pub(crate) enum Then {
     /// Another page, at once.
     ReadOn,

@@ -1,4 +1,4 @@
-//! What queries need of a store of any kind.
+//! The stores that have queries, of any kind.
 
 use std::future::Future;
 use std::sync::Arc;

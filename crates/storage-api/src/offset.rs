@@ -211,7 +211,7 @@ pub struct OtherPartitions {
 #[error("this is not the text of an offset of {kind}")]
 #[non_exhaustive]
 pub struct InvalidOffset {
-    /// What the offset was to be a place among, in the plural.
+    /// The things that the offset was to be a place among, in the plural.
     pub kind: &'static str,
 }
 

@@ -13,6 +13,7 @@ mod cleaning_up;
 mod command_sourcing;
 mod driver_connection;
 mod durable_state;
+mod event_queries;
 mod failures;
 mod metadata;
 mod own_tables;
@@ -40,6 +41,7 @@ const PROGRAMS: [(&str, Program); 22] = [
     ("command_sourcing", command_sourcing::main),
     ("driver_connection", driver_connection::main),
     ("durable_state", durable_state::main),
+    ("event_queries", event_queries::main),
     ("failures", failures::main),
     ("metadata", metadata::main),
     ("own_tables", own_tables::main),

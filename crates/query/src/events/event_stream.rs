@@ -13,7 +13,7 @@ use super::{EventEnvelope, EventPlace, RecordEnvelope, Undecodable};
 use crate::QueryError;
 use crate::reading::{Reading, Source};
 
-/// What is to be done with each event before it is given; false passes it over.
+/// Decodes an event before it is given; false passes it over.
 type Decode<'d, O> = &'d mut dyn FnMut(&RecordEnvelope<O>) -> Result<bool, QueryError>;
 type PolledRecord<O> = Poll<Option<Result<RecordEnvelope<O>, QueryError>>>;
 

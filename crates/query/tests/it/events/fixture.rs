@@ -60,7 +60,7 @@ pub(crate) struct Script {
     pub(crate) errors: Mutex<VecDeque<StorageErrorKind>>,
     /// Everything after this offset is held back by a transaction, for so many pages.
     pub(crate) held_back: Mutex<Option<(EventOffset, usize)>>,
-    /// What the journal says is its newest offset, in place of its own.
+    /// The newest offset that the journal returns in place of its own.
     pub(crate) newest: Mutex<Option<EventOffset>>,
     pub(crate) pages: AtomicUsize,
 }
