@@ -34,7 +34,7 @@ mod stopping;
 /// A program of a page, which reads its arguments after its name.
 type Program = fn() -> anyhow::Result<()>;
 
-const PROGRAMS: [(&str, Program); 22] = [
+const PROGRAMS: [(&str, Program); 23] = [
     ("backups", backups::main),
     ("behaviours", behaviours::main),
     ("cleaning_up", cleaning_up::main),
