@@ -45,7 +45,9 @@ pub(crate) use resolve::Resolution;
 pub(crate) use schema_steps::bind_schema_steps;
 pub(crate) use settings::Settings;
 pub(crate) use stash::OverflowChoices;
-pub(crate) use store_section::{StateStoreSettings, StoreSections, StoreSettings};
+pub(crate) use store_section::{
+    JournalStoreSettings, StateStoreSettings, StoreSections, StoreSettings,
+};
 
 use document::Document;
 

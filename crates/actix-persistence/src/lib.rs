@@ -3,6 +3,7 @@
 
 mod builder;
 mod commands;
+mod event_queries;
 mod find_states;
 mod notifications;
 mod persistence;

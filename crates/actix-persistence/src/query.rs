@@ -1,10 +1,28 @@
-//! Queries over durable states, live and current, from a [`Persistence`](crate::Persistence).
+//! Queries over events and durable states, live and current, from a [`Persistence`](crate::Persistence).
 
+use actix_persistence_persistent_actor::UnknownStore;
+
+pub use actix_persistence_persistent_actor::{DecodedEvent, DecodedEvents};
 pub use actix_persistence_query::{
-    Changed, ChangesStream, Deleted, DurableStateQuery, InvalidSliceRanges, NoQueries,
-    PersistenceIdsStream, QueryError, QuerySettings, Updated, slice_ranges,
+    Changed, ChangesStream, Deleted, DurableStateQuery, EventEnvelope, EventPlace, EventQuery,
+    EventStream, EventStreamWithUndecodable, InvalidSliceRanges, NoQueries, PersistenceIdsStream,
+    QueryError, QuerySettings, RecordEnvelope, RecordStream, Undecodable, Updated, slice_ranges,
 };
-pub use actix_persistence_storage_api::{FindStates, PersistenceIdsQuery, StateOffset};
+pub use actix_persistence_storage_api::{
+    EventOffset, EventRecord, EventSelection, FindStates, PersistenceIdsQuery, ReplayRange,
+    StateOffset,
+};
 
 pub use crate::find_states::{FindStatesError, Found};
-pub use crate::state_queries::DurableStateQueryError;
+
+/// The reason why a store cannot be queried.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum QueriesError {
+    /// The config has no such store, or no default one.
+    #[error(transparent)]
+    UnknownStore(UnknownStore),
+    /// The store has none.
+    #[error(transparent)]
+    NoQueries(#[from] NoQueries),
+}

@@ -1,22 +1,10 @@
 //! Queries over durable states.
 
-use actix_persistence_persistent_actor::UnknownStore;
-use actix_persistence_query::{DurableStateQuery, NoQueries, QuerySettings};
+use actix_persistence_query::{DurableStateQuery, QuerySettings};
 
 use crate::Persistence;
+use crate::query::QueriesError;
 use crate::stores::store_entries::StateEntry;
-
-/// The reason why the states of a store cannot be queried.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum DurableStateQueryError {
-    /// The config has no such state store, or no default one.
-    #[error(transparent)]
-    UnknownStore(UnknownStore),
-    /// The store has none.
-    #[error(transparent)]
-    NoQueries(#[from] NoQueries),
-}
 
 impl Persistence {
     /// Returns the queries over the states of one store, or of the default one for `None`: the ids, and the changes
@@ -51,9 +39,9 @@ impl Persistence {
     pub fn state_queries(
         &self,
         plugin_id: Option<&str>,
-    ) -> Result<DurableStateQuery, DurableStateQueryError> {
-        let entry = self.queried_entry(plugin_id)?;
-        self.queries_of(entry, entry.settings.query.clone())
+    ) -> Result<DurableStateQuery, QueriesError> {
+        let entry = self.queried_states(plugin_id)?;
+        self.queries_over_states(entry, entry.settings.query.clone())
     }
 
     /// Returns the queries as [`state_queries`](Self::state_queries) does, with other settings than those of the
@@ -65,24 +53,21 @@ impl Persistence {
         &self,
         plugin_id: Option<&str>,
         settings: QuerySettings,
-    ) -> Result<DurableStateQuery, DurableStateQueryError> {
-        let entry = self.queried_entry(plugin_id)?;
-        self.queries_of(entry, settings)
+    ) -> Result<DurableStateQuery, QueriesError> {
+        let entry = self.queried_states(plugin_id)?;
+        self.queries_over_states(entry, settings)
     }
 
-    fn queried_entry(
-        &self,
-        plugin_id: Option<&str>,
-    ) -> Result<&StateEntry, DurableStateQueryError> {
+    fn queried_states(&self, plugin_id: Option<&str>) -> Result<&StateEntry, QueriesError> {
         let entry = self.0.stores.state_store(plugin_id);
-        entry.map_err(DurableStateQueryError::UnknownStore)
+        entry.map_err(QueriesError::UnknownStore)
     }
 
-    fn queries_of(
+    fn queries_over_states(
         &self,
         entry: &StateEntry,
         settings: QuerySettings,
-    ) -> Result<DurableStateQuery, DurableStateQueryError> {
+    ) -> Result<DurableStateQuery, QueriesError> {
         let (handle, runtime) = (entry.handle.clone(), self.0.store_runtime().clone());
         let queries = DurableStateQuery::new(handle, runtime, self.clone(), settings)?;
         Ok(queries.with_serializers(self.0.serializers.clone()))

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::{JournalCapabilities, NUMBER_OF_SLICES, PersistenceId};
 use actix_persistence_store_actor::{
-    BreakerOpen, Call, CircuitBreaker, Gate, Refuse, StoreHealth, StoreService,
+    BreakerOpen, Call, CircuitBreaker, Gate, Observed, Refuse, StoreHealth, StoreService,
 };
 
 use crate::halt::call_still;
@@ -65,6 +65,11 @@ impl Dispatcher {
                 &lanes[block % lanes.len()]
             }
         }
+    }
+
+    /// Returns the number of calls so far that have stored events.
+    pub(crate) fn stored(&self) -> &Arc<Observed<u64>> {
+        &self.calls.stored
     }
 
     fn breaker(&self, request: &Ordered) -> Option<&Arc<CircuitBreaker>> {

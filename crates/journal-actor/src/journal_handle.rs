@@ -12,8 +12,8 @@ use actix_persistence_storage_api::{
     WriterId,
 };
 use actix_persistence_store_actor::{
-    Ask, Caller, Front, Outstanding, RecoveryPermit, RecoveryPermits, Refusal, Refuse, Reply, Slot,
-    StoreHealth, StoreService, StoreThread, deadline_after,
+    Ask, Caller, Front, Observed, Outstanding, RecoveryPermit, RecoveryPermits, Refusal, Refuse,
+    Reply, Slot, StoreHealth, StoreService, StoreThread, deadline_after,
 };
 use tokio::runtime::Handle;
 
@@ -329,6 +329,15 @@ impl JournalHandle {
     /// Returns what the journal can do.
     pub fn capabilities(&self) -> &JournalCapabilities {
         &self.inner.capabilities
+    }
+
+    /// Returns the number of calls of this process so far that stored events: after each it is worth while to look for new
+    /// ones.
+    ///
+    /// Others write, too, and a state store may store events of its changes: so this is no replacement for looking now and
+    /// then.
+    pub fn stored(&self) -> &Arc<Observed<u64>> {
+        self.inner.front.service().stored()
     }
 
     /// Returns the journal itself, for what only its own type offers; calling it directly skips all care taken here.

@@ -325,7 +325,7 @@ impl Lane {
         limit: Duration,
     ) -> CallEnd<Vec<M::Outcome>> {
         part.iter_mut().for_each(M::dispatched);
-        let call = M::call(self.calls.journal.clone(), part);
+        let call = M::call(&self.calls, part);
         let call: Call<_> = self.calls.caller.start(M::OPERATION, call);
         self.during(call.within(limit)).await
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::{Journal, Operation, StorageError};
 use actix_persistence_store_actor::{
-    Call, CallEnd, Caller, CircuitBreaker, Entry, LateCall, Question, Refusal, Refuse, Slot,
-    StoreHealth,
+    Call, CallEnd, Caller, CircuitBreaker, Entry, LateCall, Observed, Question, Refusal, Refuse,
+    Slot, StoreHealth,
 };
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::time::Instant;
@@ -29,6 +29,8 @@ pub(crate) struct PluginCalls {
     /// The breaker of reads that are no recoveries; replays have none.
     pub(crate) reads: Arc<CircuitBreaker>,
     pub(crate) health: Arc<StoreHealth>,
+    /// The number of calls so far that have stored events.
+    pub(crate) stored: Arc<Observed<u64>>,
 }
 
 impl PluginCalls {
@@ -55,6 +57,7 @@ impl PluginCalls {
             recoveries: breaker("recoveries"),
             reads: breaker("reads"),
             health,
+            stored: Arc::new(Observed::new(0)),
         }
     }
 

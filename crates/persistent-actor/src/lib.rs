@@ -50,8 +50,8 @@ pub use error::{
     ReplayIssueKind, ReserveError, StartError, UnknownStore,
 };
 pub use schema::{
-    Chain, InvalidUpcasters, NoVersion, StateUpcasters, ToMany, ToOne, Upcasters, Versions,
-    decode_state,
+    Chain, DecodedEvent, DecodedEvents, InvalidUpcasters, NoVersion, StateUpcasters, ToMany, ToOne,
+    Upcasters, Versions, decode_state,
 };
 pub use serializer::{
     Compression, DEFAULT_COMPRESSION_MIN_BYTES, DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT,

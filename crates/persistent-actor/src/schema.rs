@@ -3,6 +3,7 @@
 mod cache;
 mod chain;
 mod decode_state;
+mod decoded_event;
 mod forms;
 mod invalid_upcasters;
 mod read;
@@ -14,8 +15,9 @@ use std::sync::Arc;
 
 pub use chain::{Chain, NoVersion};
 pub use decode_state::decode_state;
+pub use decoded_event::{DecodedEvent, DecodedEvents};
 pub use invalid_upcasters::InvalidUpcasters;
-pub(crate) use read::Read;
+use read::Read;
 pub use upcasters::{StateUpcasters, ToMany, ToOne, Upcasters};
 pub use versions::Versions;
 

@@ -1,19 +1,25 @@
 #![doc = include_str!("../README.md")]
 
-mod durable_state_query;
+mod events;
+mod states;
+
+mod ids;
 mod query_error;
 mod query_settings;
 mod slice_ranges;
 
-mod changed;
-mod changes;
-mod ids;
 mod live;
 mod page_size;
 mod pages;
+mod reading;
+mod store;
 
-pub use changed::{Changed, Deleted, Updated};
-pub use durable_state_query::{ChangesStream, DurableStateQuery, PersistenceIdsStream};
+pub use events::{
+    EventEnvelope, EventPlace, EventQuery, EventStream, EventStreamWithUndecodable, RecordEnvelope,
+    RecordStream, Undecodable,
+};
+pub use ids::PersistenceIdsStream;
 pub use query_error::{NoQueries, QueryError};
 pub use query_settings::QuerySettings;
 pub use slice_ranges::{InvalidSliceRanges, slice_ranges};
+pub use states::{Changed, ChangesStream, Deleted, DurableStateQuery, Updated};

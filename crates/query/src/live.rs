@@ -8,6 +8,7 @@ use actix_persistence_state_actor::Observed;
 use actix_persistence_storage_api::BackOff;
 
 use crate::pages::Pages;
+use crate::store::Queried;
 
 /// The delay after a write, until its change can be read while others are still writing.
 const SOON: Duration = Duration::from_millis(10);
@@ -22,11 +23,11 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    pub(crate) fn new(pages: &Pages) -> Self {
+    pub(crate) fn new<H: Queried>(pages: &Pages<H>) -> Self {
         let settings = &pages.settings;
         Self {
-            stored: Arc::clone(pages.stored()),
-            seen: pages.stored().get(),
+            stored: Arc::clone(pages.handle.stored()),
+            seen: pages.handle.stored().get(),
             delay: settings.refresh_interval,
             back_off: BackOff::new(Duration::from_millis(100), settings.max_back_off, 0.2),
         }
@@ -49,7 +50,7 @@ impl Live {
     ///
     /// # Cancel safety
     /// May be called again.
-    pub(crate) async fn wait(&mut self, pages: &Pages) {
+    pub(crate) async fn wait<H: Queried>(&mut self, pages: &Pages<H>) {
         let limit = pages.settings.refresh_interval;
         let delay = self.delay.min(limit);
         let seen = self.seen;
@@ -62,13 +63,17 @@ impl Live {
     }
 
     /// Waits after trouble that waiting may cure.
-    pub(crate) async fn wait_after(&mut self, error: &(dyn Error + Sync + 'static), pages: &Pages) {
+    pub(crate) async fn wait_after<H: Queried>(
+        &mut self,
+        error: &(dyn Error + Sync + 'static),
+        pages: &Pages<H>,
+    ) {
         let delay = self.back_off.next_delay();
         tracing::warn!(
-            plugin_id = %pages.handle.settings().plugin_id,
+            plugin_id = %pages.handle.plugin_id(),
             error = error as &(dyn Error + 'static),
             ?delay,
-            "a live query could not read changes of states and tries again"
+            "a live query could not read and tries again"
         );
         pages.sleep(delay).await;
     }

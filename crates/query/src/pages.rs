@@ -5,38 +5,39 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_persistence_state_actor::{Observed, StateHandle};
 use actix_persistence_storage_api::{
-    Operation, PersistenceId, PersistenceIdsQuery, StateChangesPage, StateChangesQuery,
-    StateQueries, StateStore, StorageError, StorageErrorKind,
+    Operation, PersistenceId, PersistenceIdsQuery, StorageError, StorageErrorKind,
 };
 use tokio::runtime::Handle;
-use tokio::time::{Sleep, sleep, timeout};
+use tokio::time::{Instant, Sleep, sleep, timeout};
 
-use crate::QuerySettings;
+use crate::store::Queried;
+use crate::{NoQueries, QuerySettings};
 
 /// The parts that all streams of a store share.
-pub(crate) struct Pages {
-    pub(crate) handle: StateHandle,
+pub(crate) struct Pages<H> {
+    pub(crate) handle: H,
     pub(crate) settings: QuerySettings,
     runtime: Handle,
     /// Keeps the runtime of the stores alive as long as a stream is.
     _keeper: Box<dyn Any + Send + Sync>,
 }
 
-impl Pages {
+impl<H: Queried> Pages<H> {
+    /// Fails if the store has no queries.
     pub(crate) fn new(
-        handle: StateHandle,
+        handle: H,
         runtime: Handle,
         keeper: Box<dyn Any + Send + Sync>,
         settings: QuerySettings,
-    ) -> Self {
-        Self {
+    ) -> Result<Arc<Self>, NoQueries> {
+        handle.check()?;
+        Ok(Arc::new(Self {
             handle,
             settings,
             runtime,
             _keeper: keeper,
-        }
+        }))
     }
 
     pub(crate) async fn ids(
@@ -44,27 +45,14 @@ impl Pages {
         query: PersistenceIdsQuery,
     ) -> Result<Vec<PersistenceId>, StorageError> {
         let operation = Operation::CurrentPersistenceIds;
-        self.call(operation, move |store| async move {
-            let queries = queries_of(&*store, operation)?;
-            queries.current_persistence_ids(query).await
-        })
-        .await
+        self.call(operation, move |store| H::ids(store, query))
+            .await
     }
 
-    pub(crate) async fn changes(
-        &self,
-        query: StateChangesQuery,
-    ) -> Result<StateChangesPage, StorageError> {
-        let operation = Operation::StateChanges;
-        self.call(operation, move |store| async move {
-            queries_of(&*store, operation)?.changes(query).await
-        })
-        .await
-    }
-
-    /// Returns the number of calls that have stored something through the same handle.
-    pub(crate) fn stored(&self) -> &Arc<Observed<u64>> {
-        self.handle.stored()
+    /// Returns the time by the clock of the stores.
+    pub(crate) fn now(&self) -> Instant {
+        let _context = self.runtime.enter();
+        Instant::now()
     }
 
     /// A delay by the timer of the stores: the caller that polls it needs none.
@@ -75,10 +63,10 @@ impl Pages {
 
     /// Calls the store, when it is initialised, in a task of its own: a caller that stops waiting leaves nothing half
     /// done.
-    async fn call<T, F>(
+    pub(crate) async fn call<T, F>(
         &self,
         operation: Operation,
-        call: impl FnOnce(Arc<dyn StateStore>) -> F + Send + 'static,
+        call: impl FnOnce(Arc<H::Store>) -> F + Send + 'static,
     ) -> Result<T, StorageError>
     where
         T: Send + 'static,
@@ -87,7 +75,7 @@ impl Pages {
         self.handle.ready().await?;
         let store = Arc::clone(self.handle.store());
         let task = self.runtime.spawn(async move { call(store).await });
-        let limit = self.handle.settings().circuit_breaker.call_timeout;
+        let limit = self.handle.call_timeout();
         let in_time = {
             let _context = self.runtime.enter();
             timeout(limit, task)
@@ -102,12 +90,4 @@ impl Pages {
                 .with_message(format!("no answer within {limit:?}"))),
         }
     }
-}
-
-fn queries_of(
-    store: &dyn StateStore,
-    operation: Operation,
-) -> Result<&dyn StateQueries, StorageError> {
-    let missing = || StorageError::new(StorageErrorKind::Unsupported, operation);
-    store.queries().ok_or_else(missing)
 }

@@ -9,19 +9,23 @@ pub struct QuerySettings {
     /// The time that a live query waits, when there is nothing more to read, until it looks again; as
     /// `refresh-interval` of Akka's `query` section. A live query notices a write of the same process at once.
     pub refresh_interval: Duration,
-    /// The most changes or ids that are read at once and held in memory, from 1.
+    /// The most changes, events or ids that are read at once and held in memory, from 1.
     pub page_size: usize,
     /// The longest delay of a live query after trouble of the database, which begins with 100 ms and doubles.
     pub max_back_off: Duration,
+    /// The longest time for which a query over current events waits, without reading on, for a transaction under way that
+    /// holds back what was confirmed before.
+    pub held_back_timeout: Duration,
 }
 
 impl Default for QuerySettings {
-    /// Returns 3 s, 100 states, 30 s.
+    /// Returns 3 s, 100 states or events, 30 s, 30 s.
     fn default() -> Self {
         Self {
             refresh_interval: Duration::from_secs(3),
             page_size: 100,
             max_back_off: Duration::from_secs(30),
+            held_back_timeout: Duration::from_secs(30),
         }
     }
 }
@@ -45,6 +49,13 @@ impl QuerySettings {
     #[must_use]
     pub fn with_max_back_off(mut self, max_back_off: Duration) -> Self {
         self.max_back_off = max_back_off;
+        self
+    }
+
+    /// Returns the same with no longer wait for what a transaction under way holds back.
+    #[must_use]
+    pub fn with_held_back_timeout(mut self, held_back_timeout: Duration) -> Self {
+        self.held_back_timeout = held_back_timeout;
         self
     }
 }

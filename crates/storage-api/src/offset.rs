@@ -144,6 +144,21 @@ impl<P: Position> Offset<P> {
             .all(|(partition, end)| self.position(partition).is_some_and(|at| at >= end))
     }
 
+    /// Goes back to the earlier one of both places in each partition, which is the start where either has none.
+    ///
+    /// A reader that has reached either of the two has reached the result.
+    pub fn lower_to(&mut self, other: &Self) {
+        self.positions.retain_mut(|(partition, position)| {
+            let Some(lower) = other.position(*partition) else {
+                return false;
+            };
+            if lower < position {
+                position.clone_from(lower);
+            }
+            true
+        });
+    }
+
     /// Fails if the offset has a place in a partition that a store with so many does not have.
     ///
     /// A store checks this before it reads: such a partition has other slices, which would be skipped.
@@ -204,7 +219,7 @@ pub struct OtherPartitions {
 #[error("this is not the text of an offset of {kind}")]
 #[non_exhaustive]
 pub struct InvalidOffset {
-    /// The plural of what the offset was to be a place among.
+    /// The things that the offset was to be a place among, in the plural.
     pub kind: &'static str,
 }
 
@@ -468,5 +483,28 @@ mod tests {
             assert!(!offset(not_yet).has_reached(&end), "{not_yet}");
         }
         assert!(offset("").has_reached(&EventOffset::start()));
+    }
+
+    #[test]
+    fn a_lowered_offset_has_the_earlier_place_of_each_partition() {
+        let offset = |text: &str| text.parse::<EventOffset>().unwrap();
+        let end = "0/8.17.0.0:,3/8.18.4.1:a,5/8.2.0.0:";
+        for (other, expected) in [
+            (
+                "0/8.16.0.0:,3/8.19.0.0:,7/8.1.0.0:",
+                "0/8.16.0.0:,3/8.18.4.1:a",
+            ),
+            (
+                "0/8.17.0.0:,3/8.18.3.1:a,5/8.3.0.0:",
+                "0/8.17.0.0:,3/8.18.3.1:a,5/8.2.0.0:",
+            ),
+            ("", ""),
+            (end, end),
+        ] {
+            let mut lowered = offset(end);
+            lowered.lower_to(&offset(other));
+            assert_eq!(lowered, offset(expected), "{other}");
+            assert!(offset(end).has_reached(&lowered) && offset(other).has_reached(&lowered));
+        }
     }
 }

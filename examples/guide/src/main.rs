@@ -13,6 +13,7 @@ mod cleaning_up;
 mod command_sourcing;
 mod driver_connection;
 mod durable_state;
+mod event_queries;
 mod failures;
 mod metadata;
 mod own_tables;
@@ -33,13 +34,14 @@ mod stopping;
 /// A program of a page, which reads its arguments after its name.
 type Program = fn() -> anyhow::Result<()>;
 
-const PROGRAMS: [(&str, Program); 22] = [
+const PROGRAMS: [(&str, Program); 23] = [
     ("backups", backups::main),
     ("behaviours", behaviours::main),
     ("cleaning_up", cleaning_up::main),
     ("command_sourcing", command_sourcing::main),
     ("driver_connection", driver_connection::main),
     ("durable_state", durable_state::main),
+    ("event_queries", event_queries::main),
     ("failures", failures::main),
     ("metadata", metadata::main),
     ("own_tables", own_tables::main),

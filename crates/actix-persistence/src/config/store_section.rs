@@ -12,7 +12,6 @@ mod state_store;
 
 use std::fmt;
 
-use actix_persistence_journal_actor::JournalSettings;
 use actix_persistence_persistent_actor::{Compression, Serializer};
 use actix_persistence_snapshot_actor::SnapshotSettings;
 use actix_persistence_storage_api::{ConfigErrors, Origin, Section, SectionReader, Value};
@@ -25,13 +24,14 @@ use super::unknown_name::{known_names, unknown_name};
 use super::{Mistakes, NamedCode, effective};
 
 /// The journals of the config.
-pub(crate) type JournalSections = StoreSections<JournalSettings>;
+pub(crate) type JournalSections = StoreSections<JournalStoreSettings>;
 /// The snapshot stores of the config.
 pub(crate) type SnapshotSections = StoreSections<SnapshotSettings>;
 /// The state stores of the config.
 pub(crate) type StateSections = StoreSections<StateStoreSettings>;
 
 pub(super) use change_event_journal::bind_change_event_journals;
+pub(crate) use journal::JournalStoreSettings;
 pub(crate) use state_store::StateStoreSettings;
 
 /// The stores of one kind, sorted by plugin id.

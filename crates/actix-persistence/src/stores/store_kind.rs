@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use actix_persistence_journal_actor::{JournalHandle, JournalSettings};
+use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_persistent_actor::LiveIds;
 use actix_persistence_snapshot_actor::{SnapshotHandle, SnapshotSettings};
 use actix_persistence_state_actor::StateHandle;
@@ -14,7 +14,7 @@ use actix_persistence_store_actor::StoreThread;
 use tokio::runtime::Handle;
 
 use crate::OpenError;
-use crate::config::{StateStoreSettings, StoreSettings};
+use crate::config::{JournalStoreSettings, StateStoreSettings, StoreSettings};
 
 /// A kind of stores, by the handle of the actor in front of one.
 ///
@@ -96,7 +96,7 @@ macro_rules! forward_to_handle {
 
 impl StoreKind for JournalHandle {
     type Store = dyn Journal;
-    type Settings = JournalSettings;
+    type Settings = JournalStoreSettings;
     type LiveIds = LiveIds;
 
     fn make(
@@ -122,7 +122,7 @@ impl StoreKind for JournalHandle {
         runtime: &Handle,
         thread: &StoreThread,
     ) -> Self {
-        Self::start(store, settings.clone(), runtime.clone(), thread)
+        Self::start(store, settings.actor.clone(), runtime.clone(), thread)
     }
 
     fn not_opened(plugin_id: String, source: StorageError) -> OpenError {

@@ -8,6 +8,7 @@ mod configuration_page;
 mod configured;
 mod counter;
 mod durable_states;
+mod event_queries;
 mod extended_states;
 mod handle;
 mod held_states;

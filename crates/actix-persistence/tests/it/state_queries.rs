@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
-use actix_persistence::query::{Changed, DurableStateQueryError, StateOffset, slice_ranges};
+use actix_persistence::query::{Changed, QueriesError, StateOffset, slice_ranges};
 use futures_util::stream::select_all;
 use futures_util::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
@@ -127,9 +127,6 @@ async fn a_live_query_in_sqlite_sees_every_last_state_while_actors_store() {
 async fn queries_of_a_store_that_is_not_there_are_refused_by_name() {
     let persistence = Persistence::memory().await.unwrap();
     let error = persistence.state_queries(Some("archive")).unwrap_err();
-    assert!(
-        matches!(error, DurableStateQueryError::UnknownStore(_)),
-        "{error:?}"
-    );
+    assert!(matches!(error, QueriesError::UnknownStore(_)), "{error:?}");
     assert!(error.to_string().contains("archive"), "{error}");
 }

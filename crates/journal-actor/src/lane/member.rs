@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    Journal, Operation, PersistenceId, StorageError, TakeOverRequest, TakenOver, WriteOutcome,
-    WriterId,
+    Operation, PersistenceId, StorageError, TakeOverRequest, TakenOver, WriteOutcome, WriterId,
 };
 use actix_persistence_store_actor::{Ask, CircuitBreaker, Refuse, may_be_one_request};
 use futures_util::future::{BoxFuture, FutureExt};
@@ -36,7 +35,7 @@ pub(super) trait Member: Waiter + Refuse + Sized {
     /// Returns the call for these requests. The contents of a single one are moved and not copied, because it is never
     /// split.
     fn call(
-        journal: Arc<dyn Journal>,
+        calls: &PluginCalls,
         part: &mut [Self],
     ) -> BoxFuture<'static, Result<Vec<Self::Outcome>, StorageError>>;
 
@@ -76,7 +75,7 @@ impl Member for WriteJob {
     }
 
     fn call(
-        journal: Arc<dyn Journal>,
+        calls: &PluginCalls,
         part: &mut [Self],
     ) -> BoxFuture<'static, Result<Vec<WriteOutcome>, StorageError>> {
         let writes = match part {
@@ -86,7 +85,16 @@ impl Member for WriteJob {
                 .flat_map(|job| job.payload.iter().cloned())
                 .collect(),
         };
-        async move { journal.write_messages(writes).await }.boxed()
+        let (journal, stored) = (calls.journal.clone(), calls.stored.clone());
+        // Within the call, which may end after the lane has given up waiting for it.
+        async move {
+            let outcomes = journal.write_messages(writes).await?;
+            if outcomes.iter().any(WriteOutcome::is_stored) {
+                stored.update(|calls| *calls += 1);
+            }
+            Ok(outcomes)
+        }
+        .boxed()
     }
 
     fn can_split(error: &StorageError) -> bool {
@@ -147,9 +155,10 @@ impl<T: Taken> Member for Job<Ask<T>, WriterId> {
     }
 
     fn call(
-        journal: Arc<dyn Journal>,
+        calls: &PluginCalls,
         part: &mut [Self],
     ) -> BoxFuture<'static, Result<Vec<TakenOver>, StorageError>> {
+        let journal = calls.journal.clone();
         let request = |job: &Self| TakeOverRequest {
             persistence_id: job.persistence_id().clone(),
             writer: job.payload,

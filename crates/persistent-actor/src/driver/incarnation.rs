@@ -23,7 +23,6 @@ use crate::environment::live_ids::Registration;
 use crate::error::error_chain::ErrorChain;
 use crate::error::panics::caught;
 use crate::metadata::carried::Carried;
-use crate::recovery::event_pages::NumberedEvent;
 use crate::recovery::process::{RecoveryProcess, RecoveryStep};
 use crate::replying::cause::CauseRef;
 use crate::snapshots::retention_steps::StepEnd;
@@ -31,7 +30,8 @@ use crate::stashing::stash::{StashRef, Waiting};
 use crate::stopping::drain_signal::Urgency;
 use crate::time_slice::{TimeSlice, yield_to_others};
 use crate::{
-    PersistentActor, PersistentContext, Recovery, RecoveryError, StoreResponse, UnfinishedWork,
+    DecodedEvent, PersistentActor, PersistentContext, Recovery, RecoveryError, StoreResponse,
+    UnfinishedWork,
 };
 
 /// The number of turns after which the task lets others of its arbiter run.
@@ -43,7 +43,7 @@ pub(crate) struct Incarnation<A: PersistentActor> {
     ctx: PersistentContext<A>,
     recovery: Option<RecoveryFuture<A>>,
     /// The rest of the page that is being applied.
-    replaying: std::vec::IntoIter<NumberedEvent<A::Event>>,
+    replaying: std::vec::IntoIter<DecodedEvent<A::Event>>,
     /// True if others of the arbiter are to have their turn, because it has applied events for some time.
     shares: bool,
     /// True if its recovery has had its turn, and brought anything.

@@ -1,45 +1,25 @@
 //! Reads and decodes the events of one id, page by page, and proves that none is missing.
 
-use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use actix_persistence_journal_actor::{JournalHandle, ReplayFilterMode};
 use actix_persistence_storage_api::{
     EventRecord, Operation, PageLimit, PersistenceId, ReplayPage, ReplayRange, SequenceNr,
-    StorageError, StorageErrorKind, Timestamp,
+    StorageError, StorageErrorKind,
 };
 use actix_persistence_store_actor::Reply;
 
 use crate::environment::Environment;
 use crate::recovery::replay_filter::{Offered, ReplayFilter};
-use crate::schema::{self, Read, Schema};
-use crate::serializer::{Place, shown};
+use crate::schema::{self, Schema};
+use crate::serializer::shown;
 use crate::stores::patience::{self, in_time};
 use crate::time_slice::TimeSlice;
-use crate::{Event, EventMeta, Metadata, RecoveryError, Serializers};
+use crate::{DecodedEvent, Event, RecoveryError, Serializers};
 
 /// The number of bytes of decrypted and decompressed payloads after which a portion of a page ends: 4 MiB.
 const PORTION: usize = 4 * 1024 * 1024;
-
-/// A stored event with what is stored beside it, decoded: nearly always as one of today.
-pub(crate) struct NumberedEvent<E> {
-    pub(crate) sequence_nr: SequenceNr,
-    pub(crate) timestamp: Timestamp,
-    pub(crate) metadata: Metadata,
-    pub(crate) events: Read<E>,
-}
-
-impl<E> NumberedEvent<E> {
-    pub(crate) fn meta(&self) -> EventMeta {
-        EventMeta {
-            sequence_nr: self.sequence_nr,
-            timestamp: self.timestamp,
-            metadata: self.metadata.clone(),
-            replayed: true,
-        }
-    }
-}
 
 /// The rest of a replay from one number to another, both inclusive.
 ///
@@ -121,7 +101,7 @@ impl<E: Event> EventPages<E> {
     }
 
     /// Returns the next stored events in order, those of a page or the next portion of them; empty at the end.
-    pub(crate) async fn next_portion(&mut self) -> Result<Vec<NumberedEvent<E>>, RecoveryError> {
+    pub(crate) async fn next_portion(&mut self) -> Result<Vec<DecodedEvent<E>>, RecoveryError> {
         if self.undecoded.is_empty() {
             self.undecoded = self.next_page().await?.into();
         }
@@ -266,7 +246,7 @@ impl<E: Event> EventPages<E> {
     }
 
     /// Decodes events of the page until they have used up a portion.
-    async fn decode_portion(&mut self) -> Result<Vec<NumberedEvent<E>>, RecoveryError> {
+    async fn decode_portion(&mut self) -> Result<Vec<DecodedEvent<E>>, RecoveryError> {
         let mut decoded = Vec::new();
         let (mut slice, mut bytes) = (TimeSlice::begin(), 0);
         while bytes < PORTION
@@ -281,32 +261,19 @@ impl<E: Event> EventPages<E> {
     }
 
     /// Decodes an event; returns the size of its payload, decrypted and decompressed, as well.
-    fn decode(&mut self, record: &EventRecord) -> Result<(NumberedEvent<E>, usize), RecoveryError> {
+    fn decode(&mut self, record: &EventRecord) -> Result<(DecodedEvent<E>, usize), RecoveryError> {
         let sequence_nr = record.sequence_nr;
         self.check_order(sequence_nr)?;
-        let payload = &record.payload;
-        let place = Place::of_event(&self.persistence_id, sequence_nr);
-        let unwrapped = Cell::new(0);
-        let stored = self
-            .serializers
-            .stored(payload, place)
-            .with_adapter_manifest(&record.adapter_manifest)
-            .measured_by(&unwrapped);
-        let read = self.schema.read(stored);
-        let events = read.map_err(|source| RecoveryError::Event {
+        let read = self
+            .schema
+            .read_event(&self.serializers, &self.persistence_id, record);
+        read.map_err(|source| RecoveryError::Event {
             persistence_id: self.persistence_id.clone(),
             sequence_nr,
-            serializer_id: payload.serializer_id,
-            manifest: shown(&payload.manifest),
+            serializer_id: record.payload.serializer_id,
+            manifest: shown(&record.payload.manifest),
             source,
-        })?;
-        let event = NumberedEvent {
-            sequence_nr,
-            timestamp: record.timestamp,
-            metadata: Metadata::of_stored(record.metadata.clone()),
-            events,
-        };
-        Ok((event, unwrapped.get()))
+        })
     }
 
     /// An event that contradicts one already given is the last resort: the filter sees those within its window.

@@ -11,10 +11,10 @@ use actix_persistence_store_actor::RecoveryPermit;
 use crate::actor::stored_as::ReadState;
 use crate::environment::Environment;
 use crate::recovery::current_state::{current_state, store_failed};
-use crate::recovery::event_pages::{EventPages, NumberedEvent};
+use crate::recovery::event_pages::EventPages;
 use crate::recovery::snapshot_search::{Found, SnapshotSearch};
 use crate::stores::patience::{self, in_time};
-use crate::{Event, Recovery, RecoveryError, Snapshot, SnapshotOffer, TakeOver};
+use crate::{DecodedEvent, Event, Recovery, RecoveryError, Snapshot, SnapshotOffer, TakeOver};
 
 /// The result of one step of a recovery, for the actor.
 pub(crate) enum RecoveryStep<E, S> {
@@ -28,7 +28,7 @@ pub(crate) enum RecoveryStep<E, S> {
         state: Option<E>,
     },
     /// Events to apply, in order.
-    Events(Vec<NumberedEvent<E>>),
+    Events(Vec<DecodedEvent<E>>),
     /// The end: everything asked for was delivered. Holds the recovery permit, to be kept until the actor has applied
     /// it.
     Completed(Option<RecoveryPermit>),

@@ -1,7 +1,7 @@
 //! The values that are read from one that is stored.
 
 /// The values of today that stand for a stored one: nearly always one.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Read<T> {
     One(T),
     /// Any number of them, in order.

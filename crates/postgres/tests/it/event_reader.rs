@@ -5,8 +5,6 @@ use actix_persistence_storage_api::{EventOffset, EventSelection, EventsQuery, Jo
 
 use crate::place::Place;
 
-const BOUND: &str = include_str!("../../src/queries/bound.sql");
-
 /// Announces a transaction to the readers of all stores, as a program does that stores rows by itself.
 pub(crate) const ANNOUNCE: &str = "SELECT pg_advisory_xact_lock_shared((1::bigint << 48) \
     | pg_snapshot_xmax(pg_current_snapshot())::text::bigint)";
@@ -21,14 +19,6 @@ pub(crate) const STATE_CLASS: i64 = 17_584;
 
 /// An event by its place: ordering, id, number.
 pub(crate) type Position = (i64, String, i64);
-
-/// Returns the statement that asks how far a table is complete.
-pub(crate) fn bound(table: &str, class: i64) -> String {
-    BOUND
-        .replace("{ordering}", &format!("public.{table}_ordering"))
-        .replace("{class}", &class.to_string())
-        .replace("{any_store}", "1")
-}
 
 /// Returns the statement that stores an event as the journal does, but in any transaction.
 pub(crate) fn insert(id: &str, number: u64) -> String {

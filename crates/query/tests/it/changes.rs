@@ -58,7 +58,7 @@ fn a_state_of_another_type_ends_the_stream_and_is_named() {
         for mut stream in [fixture.all_changes(), fixture.live_changes()] {
             assert_eq!(take(&mut stream, 1).await, [(id(0), 1)]);
             let error = ends_with_error(&mut stream).await;
-            assert!(matches!(error, QueryError::Decode { .. }), "{error:?}");
+            assert!(matches!(error, QueryError::DecodeState { .. }), "{error:?}");
             assert_eq!(
                 error.to_string(),
                 "the state of \"Post|001\" at revision 1 cannot be decoded \
@@ -77,7 +77,7 @@ fn a_query_goes_on_after_a_state_that_cannot_be_decoded() {
         fixture.store.upsert(foreign).await.unwrap();
         fixture.post(&id(1), 1).await;
         for mut stream in [fixture.all_changes(), fixture.live_changes()] {
-            let QueryError::Decode { offset, .. } = ends_with_error(&mut stream).await else {
+            let QueryError::DecodeState { offset, .. } = ends_with_error(&mut stream).await else {
                 panic!("another error")
             };
             let rest = fixture

@@ -1,7 +1,8 @@
-//! Streams over a store in memory that can be told to fail.
+//! Streams over stores in memory that can be told to fail.
 #![allow(clippy::unwrap_used)]
 
 mod changes;
+mod events;
 mod fixture;
 mod ids;
 mod live;

@@ -114,5 +114,6 @@ async fn a_store_without_queries_is_refused_when_they_are_asked_for() {
     let handle = StateHandle::start(Arc::new(plain), settings, Handle::current(), &thread);
     let refused = DurableStateQuery::new(handle, Handle::current(), (), QuerySettings::default());
     let plugin_id = "plain".to_owned();
-    assert_eq!(refused.err(), Some(NoQueries { plugin_id }));
+    let store = "state store";
+    assert_eq!(refused.err(), Some(NoQueries { store, plugin_id }));
 }

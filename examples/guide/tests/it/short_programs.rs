@@ -167,6 +167,21 @@ fn the_words_of_a_post_are_those_of_its_last_state() {
     assert_eq!(output, ["6 words", "4 words"]);
 }
 
+/// docs/guide/event-queries.md
+#[test]
+fn readers_of_events_go_on_from_an_offset_that_was_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "event_queries";
+    let expected = [
+        "Account|ann: 2000",
+        "Account|bob: 3000",
+        "Account|ann: 4000",
+        "4 events",
+        "2 of bob",
+    ];
+    assert_eq!(lines(program, folder.path(), &[]), expected);
+}
+
 /// docs/guide/state-queries.md
 #[test]
 fn the_display_shows_each_shelf_and_goes_on_where_it_stopped() {

@@ -61,6 +61,12 @@ max-reset-timeout = "36500d"  # default
 random-factor = 0.0  # default
 reset-timeout = "30s"  # default
 
+[persistence.journal.accounts.query]
+held-back-timeout = "30s"  # default
+max-back-off = "30s"  # default
+page-size = 100  # default
+refresh-interval = "3s"  # default
+
 [persistence.journal.accounts.replay-filter]
 debug = false  # default
 max-old-writers = 10  # default
@@ -156,6 +162,7 @@ reset-timeout = "30s"  # default
 "Blog.Post" = "post"  # app.toml:3
 
 [persistence.state.sqlite.query]
+held-back-timeout = "30s"  # default
 max-back-off = "30s"  # default
 page-size = 100  # default
 refresh-interval = "3s"  # default

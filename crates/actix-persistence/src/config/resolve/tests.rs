@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use actix_persistence_journal_actor::{JournalSettings, ReplayFilterMode};
 use actix_persistence_persistent_actor::{BackOffSettings, OnConflict, Serializer};
+use actix_persistence_query::QuerySettings;
 use actix_persistence_snapshot_actor::SnapshotSettings;
 use actix_persistence_storage_api::ConfigErrors;
 use actix_persistence_store_actor::BreakerSettings;
@@ -91,7 +92,7 @@ fn the_example_of_the_documentation_loads() {
     );
     assert_eq!((audit.plugin_id.as_str(), audit.kind), ("audit", "sqlite"));
     assert_eq!(accounts.serializer, Serializer::MessagePack);
-    assert_eq!(accounts.settings, JournalSettings::new("accounts"));
+    assert_eq!(accounts.settings.actor, JournalSettings::new("accounts"));
     let left: Vec<_> = accounts.section.iter().map(|(key, _)| key).collect();
     assert_eq!(left, ["auto-initialize", "url"]);
     assert_eq!(accounts.section.path(), "persistence.journal.accounts");
@@ -164,6 +165,10 @@ fn every_key_of_a_journal_reaches_its_settings() {
         replay-filter.window-size = 11
         replay-filter.max-old-writers = 12
         replay-filter.debug = true
+        query.refresh-interval = "13s"
+        query.page-size = 14
+        query.max-back-off = "15s"
+        query.held-back-timeout = "16s"
     "#;
     let settings = settings(&config(text));
     let [journal] = &settings.journals.stores[..] else {
@@ -182,7 +187,13 @@ fn every_key_of_a_journal_reaches_its_settings() {
     expected.replay_filter.window_size = 11;
     expected.replay_filter.max_old_writers = 12;
     expected.replay_filter.debug = true;
-    assert_eq!(journal.settings, expected);
+    assert_eq!(journal.settings.actor, expected);
+    let queries = QuerySettings::default()
+        .with_refresh_interval(Duration::from_secs(13))
+        .with_page_size(14)
+        .with_max_back_off(Duration::from_secs(15))
+        .with_held_back_timeout(Duration::from_secs(16));
+    assert_eq!(journal.settings.query, queries);
     assert_eq!(journal.serializer, Serializer::Json);
     assert!(journal.section.is_empty());
 }
@@ -295,7 +306,7 @@ fn the_recovery_limit_holds_for_every_journal_without_one_of_its_own() {
         .journals
         .stores
         .iter()
-        .map(|journal| journal.settings.max_concurrent_recoveries)
+        .map(|journal| journal.settings.actor.max_concurrent_recoveries)
         .collect();
     assert_eq!(numbers, [7, 8]);
 }
@@ -325,15 +336,15 @@ fn a_fallback_fills_in_what_a_section_lacks_key_by_key() {
     assert_eq!((a.kind, b.kind), ("sqlite", "memory"));
     assert_eq!(url(&a.section), Value::from("sqlite://own.db"));
     assert_eq!(url(&b.section), Value::from("sqlite://fallback.db"));
-    assert_eq!(a.settings.write_timeout, Duration::from_secs(5));
-    assert_eq!(a.settings.circuit_breaker.max_failures, 2);
-    assert_eq!(b.settings.circuit_breaker.max_failures, 1);
+    assert_eq!(a.settings.actor.write_timeout, Duration::from_secs(5));
+    assert_eq!(a.settings.actor.circuit_breaker.max_failures, 2);
+    assert_eq!(b.settings.actor.circuit_breaker.max_failures, 1);
     assert_eq!(
-        a.settings.circuit_breaker.call_timeout,
+        a.settings.actor.circuit_breaker.call_timeout,
         Duration::from_secs(1)
     );
     assert_eq!(
-        a.settings.circuit_breaker.reset_timeout,
+        a.settings.actor.circuit_breaker.reset_timeout,
         Duration::from_secs(30)
     );
     // It is the fallback of journals only.
@@ -346,6 +357,7 @@ fn every_replay_filter_mode_can_be_set_in_the_fallback_of_all_journals() {
     let mode = |text: &str| {
         settings(&config(text)).journals.stores[0]
             .settings
+            .actor
             .replay_filter
             .mode
     };

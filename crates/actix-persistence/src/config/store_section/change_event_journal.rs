@@ -1,12 +1,14 @@
 //! The journal into which a state store writes the events of its changes.
 
-use actix_persistence_journal_actor::JournalSettings;
 use actix_persistence_storage_api::{ConfigError, ConfigErrors};
 
 use super::super::Mistakes;
 use super::super::akka::without_library;
 use super::super::unknown_name::unknown_name;
-use super::{JournalSections, StateSections, StateStoreSettings, StoreSection, StoreSettings};
+use super::{
+    JournalSections, JournalStoreSettings, StateSections, StateStoreSettings, StoreSection,
+    StoreSettings,
+};
 
 /// The key that names the journal.
 pub(super) const KEY: &str = "change-event-journal";
@@ -37,9 +39,9 @@ pub(in super::super) fn bind_change_event_journals(
 fn find<'j>(
     named: &str,
     kind: &str,
-    journals: &'j [StoreSection<JournalSettings>],
-) -> Result<&'j StoreSection<JournalSettings>, String> {
-    let plugin_id = JournalSettings::short_id(without_library(named));
+    journals: &'j [StoreSection<JournalStoreSettings>],
+) -> Result<&'j StoreSection<JournalStoreSettings>, String> {
+    let plugin_id = JournalStoreSettings::short_id(without_library(named));
     match journals
         .iter()
         .find(|journal| journal.plugin_id == plugin_id)

@@ -11,7 +11,7 @@ use actix_persistence::storage_api::{
 use actix_persistence::{
     SnapshotCriteria, Timestamp,
     cleanup::{Numbers, Task},
-    query::{FindStates, StateOffset},
+    query::{EventOffset, EventSelection, FindStates, ReplayRange, StateOffset},
 };
 use actix_persistence_history::{Answer, Done, Operation};
 use futures_util::StreamExt;
@@ -273,6 +273,97 @@ pub(crate) const FUTURES: &[PublicFuture] = &[
             while changes.next().await.is_some() {}
         }
     }, ends: false, weight: SELDOM),
+    future!(PLAIN, "current_events", |desk| {
+        if let Ok(queries) = desk.persistence.event_queries(None) {
+            let all = EventSelection::all();
+            let mut events = queries.current_events::<Written>(all, EventOffset::start());
+            while events.next().await.is_some() {}
+        }
+    }),
+    future!(PLAIN, "current_events_by_tag", |desk| {
+        if let Ok(queries) = desk.persistence.event_queries(None) {
+            let mut events = queries.current_events_by_tag::<Written>("tag", EventOffset::start());
+            while events.next().await.is_some() {}
+        }
+    }),
+    future!(PLAIN, "current_events_by_slices", |desk| {
+        if let Ok(queries) = desk.persistence.event_queries(None) {
+            let start = EventOffset::start();
+            let mut events = queries.current_events_by_slices::<Written>("Stream", 0..=1023, start);
+            while events.next().await.is_some() {}
+        }
+    }),
+    future!(PLAIN, "current_event_records", |desk| {
+        if let Ok(queries) = desk.persistence.event_queries(None) {
+            let all = EventSelection::all();
+            let mut events = queries.current_event_records(all, EventOffset::start());
+            while events.next().await.is_some() {}
+        }
+    }),
+    future!(PLAIN, "current_events_of", |desk| {
+        if let Ok(queries) = desk.persistence.event_queries(None) {
+            let (id, all) = (stream_id(desk.number), ReplayRange::ALL);
+            let mut events = queries.current_events_of::<Written>(&id, all);
+            while events.next().await.is_some() {}
+        }
+    }),
+    future!(PLAIN, "current_event_records_of", |desk| {
+        if let Ok(queries) = desk.persistence.event_queries(None) {
+            let (id, all) = (stream_id(desk.number), ReplayRange::ALL);
+            let mut events = queries.current_event_records_of(&id, all);
+            while events.next().await.is_some() {}
+        }
+    }),
+    future!(PLAIN, "events of a query", |desk| {
+        if let Ok(queries) = desk.persistence.event_queries(None) {
+            let all = EventSelection::all();
+            let mut events = queries.events::<Written>(all, EventOffset::start());
+            while events.next().await.is_some() {}
+        }
+    }, ends: false, weight: SELDOM),
+    future!(PLAIN, "events_by_tag", |desk| {
+        if let Ok(queries) = desk.persistence.event_queries(None) {
+            let mut events = queries.events_by_tag::<Written>("tag", EventOffset::start());
+            while events.next().await.is_some() {}
+        }
+    }, ends: false, weight: SELDOM),
+    future!(PLAIN, "events_by_slices", |desk| {
+        if let Ok(queries) = desk.persistence.event_queries(None) {
+            let start = EventOffset::start();
+            let mut events =
+                queries.events_by_slices::<Written>("Stream", 0..=1023, start);
+            while events.next().await.is_some() {}
+        }
+    }, ends: false, weight: SELDOM),
+    future!(PLAIN, "event_records", |desk| {
+        if let Ok(queries) = desk.persistence.event_queries(None) {
+            let all = EventSelection::all();
+            let mut events = queries.event_records(all, EventOffset::start());
+            while events.next().await.is_some() {}
+        }
+    }, ends: false, weight: SELDOM),
+    future!(PLAIN, "events_of", |desk| {
+        if let Ok(queries) = desk.persistence.event_queries(None) {
+            let (id, all) = (stream_id(desk.number), ReplayRange::ALL);
+            let mut events = queries.events_of::<Written>(&id, all);
+            while events.next().await.is_some() {}
+        }
+    }, ends: false, weight: SELDOM),
+    future!(PLAIN, "event_records_of", |desk| {
+        if let Ok(queries) = desk.persistence.event_queries(None) {
+            let (id, all) = (stream_id(desk.number), ReplayRange::ALL);
+            let mut events = queries.event_records_of(&id, all);
+            while events.next().await.is_some() {}
+        }
+    }, ends: false, weight: SELDOM),
+    future!(PLAIN, "with_undecodable", |desk| {
+        if let Ok(queries) = desk.persistence.event_queries(None) {
+            let all = EventSelection::all();
+            let events = queries.current_events::<Written>(all, EventOffset::start());
+            let mut events = events.with_undecodable();
+            while events.next().await.is_some() {}
+        }
+    }),
     future!(CLEANUP, "preview", |desk| {
         let cleanup = desk.persistence.cleanup();
         cleanup

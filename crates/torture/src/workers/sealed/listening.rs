@@ -47,7 +47,7 @@ pub(super) async fn to_changes(persistence: Persistence) {
                 count("changes without keys");
             }
             Ok(_) => count("changes"),
-            Err(error @ QueryError::Decode { .. }) if is_of_lost_key(&error) => {
+            Err(error @ QueryError::DecodeState { .. }) if is_of_lost_key(&error) => {
                 count("changes without a lost key");
                 changes = from_start();
             }

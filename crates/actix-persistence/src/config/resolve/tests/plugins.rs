@@ -31,7 +31,7 @@ compaction.mode = "none"
 "#;
     let keys = "known keys: auto-initialize, circuit-breaker, compression, compression-min-bytes, \
                 initialize-timeout, kind, lanes, \
-                max-concurrent-recoveries, max-held-requests, recovery-event-timeout, recovery-permit-timeout, \
+                max-concurrent-recoveries, max-held-requests, query, recovery-event-timeout, recovery-permit-timeout, \
                 replay-filter, serializer, url, write-timeout";
     let expected = format!(
         "app.toml:1: 'persistence.journal.a.url' is missing\n\

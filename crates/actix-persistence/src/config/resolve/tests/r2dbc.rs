@@ -103,7 +103,7 @@ akka.persistence {
     ] {
         assert_eq!(default.as_deref(), Some("r2dbc"));
     }
-    let filter = &settings.journals.stores[0].settings.replay_filter;
+    let filter = &settings.journals.stores[0].settings.actor.replay_filter;
     assert_eq!(filter.mode, ReplayFilterMode::Off);
     let query = &settings.state_stores.stores[0].settings.query;
     assert_eq!(query.refresh_interval, Duration::from_secs(1));

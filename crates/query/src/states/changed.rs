@@ -111,7 +111,7 @@ impl<S: State> Changed<S> {
                 timestamp,
                 offset,
             })),
-            Err(source) => Err(QueryError::Decode {
+            Err(source) => Err(QueryError::DecodeState {
                 persistence_id,
                 revision,
                 serializer_id: record.payload.serializer_id,

@@ -3,29 +3,15 @@
 use std::any::Any;
 use std::fmt;
 use std::ops::RangeInclusive;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use actix_persistence_persistent_actor::{Serializers, State};
 use actix_persistence_state_actor::StateHandle;
-use actix_persistence_storage_api::{
-    PersistenceId, PersistenceIdsQuery, StateChangesQuery, StateOffset,
-};
-use futures_util::stream::unfold;
-use futures_util::{Stream, StreamExt};
+use actix_persistence_storage_api::{PersistenceIdsQuery, StateChangesQuery, StateOffset};
 use tokio::runtime::Handle;
 
-use crate::changes::Changes;
-use crate::ids::Ids;
 use crate::pages::Pages;
-use crate::{Changed, NoQueries, QueryError, QuerySettings};
-
-/// Ids, until the last or an error.
-pub type PersistenceIdsStream =
-    Pin<Box<dyn Stream<Item = Result<PersistenceId, QueryError>> + Send>>;
-
-/// Changes; after an error nothing comes any more. [`QueryError::Decode`] has the offset from which another query goes on.
-pub type ChangesStream<S> = Pin<Box<dyn Stream<Item = Result<Changed<S>, QueryError>> + Send>>;
+use crate::{ChangesStream, NoQueries, PersistenceIdsStream, QuerySettings};
 
 /// Queries over the states of one store; clones share it.
 ///
@@ -34,7 +20,7 @@ pub type ChangesStream<S> = Pin<Box<dyn Stream<Item = Result<Changed<S>, QueryEr
 /// Each keeps the stores open for as long as it lives.
 #[derive(Clone)]
 pub struct DurableStateQuery {
-    pages: Arc<Pages>,
+    pages: Arc<Pages<StateHandle>>,
     serializers: Serializers,
 }
 
@@ -50,13 +36,8 @@ impl DurableStateQuery {
         keeper: impl Any + Send + Sync,
         settings: QuerySettings,
     ) -> Result<Self, NoQueries> {
-        if handle.store().queries().is_none() {
-            let plugin_id = handle.settings().plugin_id.to_string();
-            return Err(NoQueries { plugin_id });
-        }
-        let pages = Pages::new(handle, runtime, Box::new(keeper), settings);
         Ok(Self {
-            pages: Arc::new(pages),
+            pages: Pages::new(handle, runtime, Box::new(keeper), settings)?,
             serializers: Serializers::default(),
         })
     }
@@ -72,23 +53,18 @@ impl DurableStateQuery {
     ///
     /// An id that gets its first state while the stream reads may be among them or be left out.
     pub fn current_persistence_ids(&self) -> PersistenceIdsStream {
-        self.persistence_ids(PersistenceIdsQuery::new(self.page_size()))
+        self.persistence_ids(self.pages.ids_query())
     }
 
     /// Returns the ids of one entity type, exactly as it is written; ids without `|` have the empty one.
     pub fn current_persistence_ids_of(&self, entity_type: &str) -> PersistenceIdsStream {
-        self.persistence_ids(PersistenceIdsQuery::new(self.page_size()).of_entity_type(entity_type))
+        self.persistence_ids(self.pages.ids_query().of_entity_type(entity_type))
     }
 
     /// Returns the ids that `query` selects, which can include deleted ones. They are read in pages of its `limit`; 0
     /// counts as 1.
-    pub fn persistence_ids(&self, mut query: PersistenceIdsQuery) -> PersistenceIdsStream {
-        query.limit = query.limit.max(1);
-        let ids = Ids::new(Arc::clone(&self.pages), query);
-        let ids = unfold(ids, |mut ids| async move {
-            ids.next().await.map(|id| (id, ids))
-        });
-        Box::pin(ids.fuse())
+    pub fn persistence_ids(&self, query: PersistenceIdsQuery) -> PersistenceIdsStream {
+        Arc::clone(&self.pages).ids_stream(query)
     }
 
     /// Returns each id of an entity type and of these slices, both ends included, that changed since the offset, once, with
@@ -104,9 +80,7 @@ impl DurableStateQuery {
         slices: RangeInclusive<u16>,
         offset: StateOffset,
     ) -> ChangesStream<S> {
-        let query = self.changes_query(entity_type, slices, offset);
-        let (pages, serializers) = (Arc::clone(&self.pages), self.serializers.clone());
-        stream_of(Changes::current(pages, serializers, query))
+        self.changes(entity_type, slices, offset, false)
     }
 
     /// Returns the changes as [`current_changes_by_slices`](Self::current_changes_by_slices) does, and goes on with
@@ -120,9 +94,7 @@ impl DurableStateQuery {
         slices: RangeInclusive<u16>,
         offset: StateOffset,
     ) -> ChangesStream<S> {
-        let query = self.changes_query(entity_type, slices, offset);
-        let (pages, serializers) = (Arc::clone(&self.pages), self.serializers.clone());
-        stream_of(Changes::live(pages, serializers, query))
+        self.changes(entity_type, slices, offset, true)
     }
 
     /// Returns the settings it was made with.
@@ -130,19 +102,18 @@ impl DurableStateQuery {
         &self.pages.settings
     }
 
-    fn page_size(&self) -> usize {
-        self.settings().page_size.max(1)
-    }
-
-    fn changes_query(
+    fn changes<S: State>(
         &self,
         entity_type: &str,
         slices: RangeInclusive<u16>,
         offset: StateOffset,
-    ) -> StateChangesQuery {
-        StateChangesQuery::new(entity_type, self.page_size())
+        is_live: bool,
+    ) -> ChangesStream<S> {
+        let query = StateChangesQuery::new(entity_type, self.settings().page_size)
             .of_slices(slices)
-            .after(offset)
+            .after(offset);
+        let (pages, serializers) = (Arc::clone(&self.pages), self.serializers.clone());
+        ChangesStream::new(pages, serializers, query, is_live)
     }
 }
 
@@ -153,11 +124,4 @@ impl fmt::Debug for DurableStateQuery {
             .field("settings", self.settings())
             .finish_non_exhaustive()
     }
-}
-
-fn stream_of<S: State>(changes: Changes<S>) -> ChangesStream<S> {
-    let changes = unfold(changes, |mut changes| async move {
-        changes.next().await.map(|change| (change, changes))
-    });
-    Box::pin(changes.fuse())
 }

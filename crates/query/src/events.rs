@@ -1,0 +1,13 @@
+//! Queries over events.
+
+mod envelope;
+mod event_query;
+mod event_stream;
+mod many_ids;
+mod one_id;
+mod place;
+
+pub use envelope::{EventEnvelope, RecordEnvelope, Undecodable};
+pub use event_query::EventQuery;
+pub use event_stream::{EventStream, EventStreamWithUndecodable, RecordStream};
+pub use place::EventPlace;

@@ -1,0 +1,7 @@
+//! Streams of events.
+
+mod fixture;
+mod held_back;
+mod many_ids;
+mod one_id;
+mod undecodable;
