@@ -60,8 +60,9 @@ pub trait EventQueries: Send + Sync {
     /// - **E-EVENTS-9**: An offset stays valid after the store is reopened, after it was written as text and parsed again,
     ///   and after the events around it were deleted.
     /// - **E-EVENTS-10**: An offset also moves over events that are not selected: if `more` is false and `limit` is above 0,
-    ///   the offset of the page is after every event that could be read at that time, even if the page holds no events. An offset is therefore
-    ///   valid only for its selection, and for one that selects a part of the same events.
+    ///   the offset of the page is after every event of the partitions of its slices that could be read at that time, even if
+    ///   the page holds no events. An offset is therefore valid only for its selection, and for one that selects a part of the
+    ///   same events.
     /// - **E-EVENTS-11**: An offset with a place in a [`Partition`](crate::Partition) that the store does not have is an
     ///   error that is not transient: nothing is read, and so nothing is skipped.
     ///
