@@ -13,12 +13,17 @@ use crate::store::Queried;
 /// The delay after a write, until its change can be read while others are still writing.
 const SOON: Duration = Duration::from_millis(10);
 
+/// The number of looks in a row that found nothing after a write of others, after which the next ones are delayed.
+const VAIN_LOOKS: u32 = 3;
+
 /// The delays of a live query.
 pub(crate) struct Live {
     stored: Arc<Observed<u64>>,
     /// The number of calls that had stored something before it last read.
     seen: u64,
     delay: Duration,
+    /// The number of looks since it last found something.
+    vain_looks: u32,
     back_off: BackOff,
 }
 
@@ -29,6 +34,7 @@ impl Live {
             stored: Arc::clone(pages.handle.stored()),
             seen: pages.handle.stored().get(),
             delay: settings.refresh_interval,
+            vain_looks: 0,
             back_off: BackOff::new(Duration::from_millis(100), settings.max_back_off, 0.2),
         }
     }
@@ -43,6 +49,9 @@ impl Live {
         self.back_off.reset();
         if any {
             self.delay = SOON;
+            self.vain_looks = 0;
+        } else {
+            self.vain_looks = self.vain_looks.saturating_add(1);
         }
     }
 
@@ -57,7 +66,13 @@ impl Live {
         tokio::select! {
             // Every run of a simulation decides alike.
             biased;
-            _ = self.stored.wait_for(|stored| *stored != seen) => self.delay = SOON,
+            _ = self.stored.wait_for(|stored| *stored != seen) => {
+                self.delay = SOON;
+                // Where others write all the time, a query that selects little does not look without a pause.
+                if self.vain_looks >= VAIN_LOOKS {
+                    pages.sleep(SOON.min(limit)).await;
+                }
+            }
             () = pages.sleep(delay) => self.delay = delay.saturating_mul(2).min(limit),
         }
     }

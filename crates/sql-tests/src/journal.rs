@@ -65,7 +65,10 @@ macro_rules! test_event_queries {
             any_selection_gets_what_is_stored_once_and_in_order
             deleted_rows_that_are_still_there_are_not_queried
             a_page_ends_before_an_event_that_cannot_be_read
-            a_rare_event_is_found_by_short_looks;
+            a_rare_event_is_found_by_short_looks
+            small_pages_come_from_all_ids_in_turns
+            a_page_passes_a_bounded_number_of_deleted_rows;
+            events_that_take_the_place_of_deleted_ones_come_once
             readers_get_each_event_once_in_order_beside_writers
             events_deleted_between_pages_are_passed_by
         }

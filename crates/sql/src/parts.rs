@@ -9,7 +9,7 @@ use sqlx::SqlStr;
 
 use crate::row::{get_integer, get_optional_integer};
 use crate::values::Values;
-use crate::{ConnectionOf, Dialect, Partitions, SqlError, SqlxDatabase};
+use crate::{ConnectionOf, Dialect, Partitions, RowOf, SqlError, SqlxDatabase};
 
 /// The rows of one partition that a page may return.
 #[derive(Debug)]
@@ -20,21 +20,20 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Reads how far the partitions are complete that have some of the slices, in the order of their numbers; fails for an
-    /// offset of other partitions. The statement returns partitions and numbers.
-    pub(crate) async fn read<D: Dialect, P: Position>(
-        connection: &mut ConnectionOf<D>,
+    /// Returns the partitions that have some of the slices, in the order of their numbers, with how far each is complete; fails
+    /// for an offset of other partitions.
+    pub(crate) fn complete_to<P: Position>(
         partitions: Option<&Partitions>,
         slices: &RangeInclusive<u16>,
         after: &Offset<P>,
-        (complete_to, values): (SqlStr, Values<D>),
+        numbers: impl IntoIterator<Item = (i64, i64)>,
     ) -> Result<Vec<Self>, SqlError> {
         let mut parts = Self::of(partitions, slices)?;
         let number = partitions.map_or(Ok(Partition::ONLY.of()), Partitions::number)?;
         let checked = after.check(number);
         checked
             .map_err(|error| SqlError::refused(StorageErrorKind::Unsupported, error.to_string()))?;
-        for (nr, highest) in read_numbers::<D>(connection, complete_to, values).await? {
+        for (nr, highest) in numbers {
             let mut parts = parts.iter_mut();
             if let Some(part) = parts.find(|part| i64::from(part.partition.nr()) == nr) {
                 part.complete_to = Some(highest);
@@ -80,8 +79,13 @@ pub(crate) async fn read_numbers<D: Dialect>(
     values: Values<D>,
 ) -> Result<Vec<(i64, i64)>, SqlError> {
     let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
+    numbers_of::<D>(&rows)
+}
+
+/// Returns the number of each partition in rows; none for NULL.
+pub(crate) fn numbers_of<D: Dialect>(rows: &[RowOf<D>]) -> Result<Vec<(i64, i64)>, SqlError> {
     let mut numbers = Vec::with_capacity(rows.len());
-    for row in &rows {
+    for row in rows {
         if let Some(number) = get_optional_integer::<D>(row, 1)? {
             numbers.push((get_integer::<D>(row, 0)?, number));
         }

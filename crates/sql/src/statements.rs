@@ -51,9 +51,9 @@ pub struct EventQueryStatements {
     /// added any more; no row, or NULL, for one without events. Never above the number of an event that was stored.
     ///
     /// A statement of its own, which comes before those that read events and is over by then; see docs/adr/0005-commit-order.md.
-    /// No values. Returns: partition, number.
+    /// No values. Returns: partition, number; 1 if rows of deleted events are left that are to be removed, and 0 otherwise.
     pub complete_to: SqlStr,
-    /// Selects the highest number of each partition that a committed event has; otherwise as `complete_to`.
+    /// Selects the highest number of each partition that a committed event has; otherwise as `complete_to`, without the last column.
     pub newest: SqlStr,
     /// Ids in the order of their bytes. Values: the lowest, the end, 1 for those without an event that is left, too, the most.
     pub ids: SqlStr,
@@ -81,7 +81,7 @@ pub struct EventSourceStatements {
     /// first and last slice; 1 for any entity type, and the type, but not where that is the first value; 1 for any manifest,
     /// and the manifest; the most.
     /// Returns: the number; the columns of [`read_page_of_rows`](crate::read_page_of_rows) after the first; the id; tags as a JSON array, or
-    /// NULL if there are none; the size in bytes.
+    /// NULL if there are none; the size in bytes; the partition if there are several.
     pub small: Vec<SqlStr>,
     /// The same statements, which read the contents of all events that are not larger than they may be.
     pub any: Vec<SqlStr>,

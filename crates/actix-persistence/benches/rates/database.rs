@@ -54,6 +54,10 @@ pub(crate) trait SqlConnection: Connection {
 
     /// Reads up to 1,000 events that the plugin stored of an id above a number; returns their number, and the last number.
     async fn page(&mut self, id: &str, after: i64) -> (usize, i64);
+
+    /// Reads the events of all ids in the order of their commits, in pages of 1,000, as few rows at a time as a reader needs to
+    /// go on; returns their number.
+    async fn log(&mut self) -> usize;
 }
 
 /// Opens stores of some kinds on a database.
@@ -99,9 +103,21 @@ fn settings(kind: &str) -> Vec<(String, String)> {
         .collect()
 }
 
+/// Looks at every value of a row of `LOG`, as for an event; returns the number of its order.
+macro_rules! looked_at {
+    ($row:expr, $key:ty) => {{
+        let row = $row;
+        let (_timestamp, _serializer) = (row.get::<i64, _>(1), row.get::<i64, _>(3));
+        let mut bytes = row.get::<Vec<u8>, _>(2).len() + row.get::<String, _>(4).len();
+        bytes += row.get::<Vec<u8>, _>(5).len() + row.get::<$key, _>(6).len();
+        assert!(bytes >= crate::notebook::PAYLOAD);
+        row.get::<i64, _>(0)
+    }};
+}
+
 /// Implements [`SqlConnection`] for the connection of a driver, whose `PAGE` takes the id in the form of `$bound`.
 macro_rules! sql_connection {
-    ($connection:ty, |$id:ident| $bound:expr) => {
+    ($connection:ty, |$id:ident| $bound:expr, log $log:item) => {
         impl super::SqlConnection for $connection {
             async fn run(&mut self, statement: &str) {
                 let statement = sqlx::raw_sql(sqlx::AssertSqlSafe(statement.to_owned()));
@@ -123,8 +139,10 @@ macro_rules! sql_connection {
                 assert!(bytes >= rows.len() * crate::notebook::PAYLOAD);
                 (rows.len(), last)
             }
+
+            $log
         }
     };
 }
 
-use sql_connection;
+use {looked_at, sql_connection};

@@ -70,6 +70,7 @@ async fn on_disk<D: Database<Connection: SqlConnection>>(series: &Series) {
     match series.work.as_str() {
         "replay-one" => replay::one::<D>(series).await,
         "replay-many" => replay::many::<D>(series).await,
+        "catch-up" => replay::catch_up::<D>(series).await,
         "burst" => burst::run::<D>(series).await,
         "states-1000" => states::run::<D>(series).await,
         "persist-p99" => snapshots::run::<D>(series).await,

@@ -1,10 +1,13 @@
-//! The recovery of one long log, and of many short ones, beside the bare driver that reads the same rows in pages.
+//! The recovery of one long log, and of many short ones, and a query of all their events, beside the bare driver that reads the
+//! same rows in pages.
 
 use std::time::Instant;
 
 use actix::prelude::*;
 use actix_persistence::Persistence;
 use actix_persistence::prelude::*;
+use actix_persistence::query::{EventOffset, EventSelection, QuerySettings};
+use futures_util::StreamExt;
 use futures_util::future::join_all;
 
 use crate::bare::Bare;
@@ -83,6 +86,47 @@ pub(crate) async fn many<D: Database<Connection: SqlConnection>>(series: &Series
         })
         .await;
     database.close().await;
+}
+
+/// The events of many logs in the order of their commits.
+pub(crate) async fn catch_up<D: Database<Connection: SqlConnection>>(series: &Series) {
+    let names: Vec<_> = (0..LOGS).map(|number| number.to_string()).collect();
+    let database = D::make().await;
+    fill(&database, &names, EACH).await;
+    let mut bare = Bare::open(&database).await;
+    series
+        .measure(async |side| match side {
+            "query" => query_all(&database, LOGS * EACH).await,
+            "pages" => {
+                let start = Instant::now();
+                assert_eq!(bare.first().log().await, LOGS * EACH);
+                rate(LOGS * EACH, start.elapsed())
+            }
+            other => series.has_no(other),
+        })
+        .await;
+    database.close().await;
+}
+
+/// A query of all events, decoded: events per second.
+async fn query_all<D: Database>(database: &D, events: usize) -> f64 {
+    let persistence = database.open(&["journal"], Persistence::builder()).await;
+    let settings = QuerySettings::default().with_page_size(PAGE);
+    let queries = persistence.event_queries_with(None, settings).unwrap();
+    let start = Instant::now();
+    let mut stream = queries
+        .current_events::<crate::notebook::Noted>(EventSelection::all(), EventOffset::start());
+    let mut count = 0;
+    while let Some(event) = stream.next().await {
+        event.unwrap();
+        count += 1;
+    }
+    let took = start.elapsed();
+    assert_eq!(count, events);
+    drop(stream);
+    drop(queries);
+    persistence.stop(END).await;
+    rate(events, took)
 }
 
 /// Stores this many events of each.

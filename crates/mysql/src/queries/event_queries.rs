@@ -7,6 +7,10 @@ use super::{partitions_of, powers_of_partitions};
 
 /// A view of MariaDB may show a number and not the one before it: see docs/adr/0005-commit-order.md. So the counters are read by a
 /// statement of its own, which is over before events are read.
+const COMPLETE_TO: &str = "\
+SELECT partition_nr, newest, CAST(EXISTS (
+    SELECT 1 FROM {metadata_table} AS m FORCE INDEX ({unswept_index}) WHERE m.unswept = 1) AS SIGNED)
+FROM {ordering_table}";
 const NEWEST: &str = "SELECT partition_nr, newest FROM {ordering_table}";
 
 const IDS: &str = "\
@@ -24,7 +28,7 @@ e.ordering, e.sequence_nr, e.timestamp, e.writer_uuid, e.adapter_manifest, CAST(
     CASE WHEN {fits} THEN e.metadata_payload END, e.checksum, CASE WHEN NOT ({fits}) THEN {bytes} END, e.persistence_id,
     CASE WHEN e.tag_count > 0 THEN (
         SELECT CAST(JSON_ARRAYAGG(CONVERT(g.tag USING utf8mb4)) AS CHAR) FROM {tag_table} AS g FORCE INDEX ({tag_index})
-        WHERE g.partition_nr = e.partition_nr AND g.ordering = e.ordering) END, {bytes}";
+        WHERE g.partition_nr = e.partition_nr AND g.ordering = e.ordering) END, {bytes}, CAST(e.partition_nr AS SIGNED)";
 
 /// Leaves out what is deleted. Almost no id has deleted rows that are still there: the index of those is looked at, and it
 /// is small.
@@ -69,7 +73,7 @@ pub(crate) fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
     EventQueryStatements {
         partitions: Some(partitions_of(names)),
         has_unique_numbers: true,
-        complete_to: names.fill(NEWEST),
+        complete_to: names.fill(COMPLETE_TO),
         newest: names.fill(NEWEST),
         ids: names.fill(&IDS.replace(TYPE, "")),
         ids_without_type: names.fill(&IDS.replace(TYPE, WITHOUT_TYPE)),

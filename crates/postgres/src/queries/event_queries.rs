@@ -8,7 +8,8 @@ use super::journal_queries::order;
 /// Numbers below the bound, in the order of which nothing is added any more. No offset is above the number of something
 /// that was stored, so it is not the bound itself.
 const COMPLETE_TO: &str = "\
-SELECT 0::bigint, e.ordering FROM {event_table} AS e WHERE e.ordering < ({bound})
+SELECT 0::bigint, e.ordering, EXISTS (SELECT FROM {metadata_table} AS m WHERE m.swept_to < m.deleted_to)::integer::bigint
+FROM {event_table} AS e WHERE e.ordering < ({bound})
 ORDER BY e.ordering DESC LIMIT 1";
 
 const NEWEST: &str = "\

@@ -381,3 +381,109 @@ pub async fn events_deleted_between_pages_are_passed_by(place: &dyn Tables) {
     let whole = ids.iter().enumerate().filter(|(place, _)| place % 5 != 0);
     assert!(whole.into_iter().all(|(_, id)| last[id] == 20));
 }
+
+/// Deletes the first events of a group while a page is read that needs a second look because of a large event: what takes
+/// their place belongs to the next page.
+pub async fn events_that_take_the_place_of_deleted_ones_come_once(place: &dyn Tables) {
+    let journal = place.journal().await;
+    for round in 0..30 {
+        let ids = ["a", "b", "c"].map(|name| id(&format!("{round}-{name}")));
+        let before = newest_of_all(&*journal).await;
+        let writer = WriterId::random();
+        let mut writes = Vec::new();
+        for (id, largest) in ids.iter().zip([10, 20_000, 10]) {
+            let epoch = journal.take_over_one(id, writer).await.unwrap().epoch;
+            let events = (1..=6).map(|number| event(number, writer, vec![7; largest]));
+            writes.push(AtomicWrite::new(id.clone(), epoch, events.collect()).unwrap());
+        }
+        let outcomes = journal.write_messages(writes).await.unwrap();
+        assert!(outcomes.iter().all(WriteOutcome::is_stored));
+        let reading = async {
+            let (mut events, mut offset) = (Vec::new(), before);
+            loop {
+                let page = page(&*journal, &EventSelection::all(), &offset, 8)
+                    .await
+                    .unwrap();
+                events.extend(page.events);
+                offset = page.offset;
+                if !page.more {
+                    return events;
+                }
+            }
+        };
+        let deleting = async {
+            for to in 1..=6 {
+                let deleted = journal.delete_messages_to(&ids[0], to.into());
+                deleted.await.unwrap();
+            }
+        };
+        let (events, ()) = join(reading, deleting).await;
+        let mut last: HashMap<PersistenceId, SequenceNr> = HashMap::new();
+        for found in events {
+            let number = found.event.sequence_nr;
+            let before = last.insert(found.persistence_id, number);
+            assert!(before.unwrap_or(0) < number, "{number} after {before:?}");
+        }
+        assert_eq!((last[&ids[1]], last[&ids[2]]), (6, 6));
+    }
+}
+
+async fn newest_of_all(journal: &dyn Journal) -> EventOffset {
+    let all = EventSelection::all();
+    queries(journal).newest_offset(&all).await.unwrap()
+}
+
+/// Reads pages that are smaller than a share of each partition while there is much to read: none of the partitions waits until
+/// all others were read.
+pub async fn small_pages_come_from_all_ids_in_turns(place: &dyn Tables) {
+    let journal = place.journal().await;
+    let ids: Vec<_> = (0..40).map(|number| id(&number.to_string())).collect();
+    for _ in 0..6 {
+        for id in &ids {
+            store(&*journal, id, 1).await;
+        }
+    }
+    let (mut offset, mut seen) = (EventOffset::start(), HashMap::new());
+    // Enough for two events of each, of six.
+    for _ in 0..40 {
+        let page = page(&*journal, &EventSelection::all(), &offset, 3)
+            .await
+            .unwrap();
+        for found in page.events {
+            seen.insert(found.persistence_id, found.event.sequence_nr);
+        }
+        offset = page.offset;
+    }
+    assert_eq!(seen.len(), ids.len(), "{seen:?}");
+    assert!(seen.values().all(|number| *number < 6), "{seen:?}");
+}
+
+/// Leaves the rows of many deleted events: a page passes a bounded number of them by.
+pub async fn a_page_passes_a_bounded_number_of_deleted_rows(place: &dyn Tables) {
+    const EVENTS: u64 = 12_000;
+    let journal = place.journal().await;
+    let (busy, writer) = (id("busy"), WriterId::random());
+    let epoch = journal.take_over_one(&busy, writer).await.unwrap().epoch;
+    for numbers in (1..=EVENTS).collect::<Vec<_>>().chunks(1_000) {
+        let events = numbers.iter().map(|number| event(*number, writer, "x"));
+        let write = AtomicWrite::new(busy.clone(), epoch, events.collect()).unwrap();
+        let outcomes = journal.write_messages(vec![write]).await.unwrap();
+        assert!(outcomes[0].is_stored(), "{outcomes:?}");
+    }
+    place
+        .run("UPDATE journal_metadata SET highest = 12000, deleted_to = 11999")
+        .await;
+    let (mut offset, mut empty_pages) = (EventOffset::start(), 0);
+    let numbers: Vec<_> = loop {
+        let page = page(&*journal, &EventSelection::all(), &offset, 100)
+            .await
+            .unwrap();
+        if !page.events.is_empty() {
+            break page.events.iter().map(|it| it.event.sequence_nr).collect();
+        }
+        assert!(page.more && page.offset != offset, "{page:?}");
+        (offset, empty_pages) = (page.offset, empty_pages + 1);
+    };
+    assert_eq!(numbers, [EVENTS]);
+    assert!(empty_pages > 0);
+}

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use super::SqlJournal;
 use super::events::read_events;
 use crate::ids::{IdRange, read_ids};
-use crate::parts::Part;
+use crate::parts::{Part, read_numbers};
 use crate::values::Values;
 use crate::{ConnectionOf, Dialect, EventQueryStatements, Settings, SqlError};
 
@@ -70,9 +70,10 @@ async fn read_newest<D: Dialect>(
     statements: &EventQueryStatements,
     slices: &RangeInclusive<u16>,
 ) -> Result<EventOffset, SqlError> {
-    let newest = (statements.newest.clone(), Values::<D>::with_capacity(0));
+    let (newest, no_values) = (statements.newest.clone(), Values::<D>::with_capacity(0));
     let (partitions, start) = (statements.partitions.as_ref(), EventOffset::start());
-    let parts = Part::read(connection, partitions, slices, &start, newest).await?;
+    let numbers = read_numbers::<D>(connection, newest, no_values).await?;
+    let parts = Part::complete_to(partitions, slices, &start, numbers)?;
     let mut offset = start;
     for part in parts {
         part.pass(&mut offset);

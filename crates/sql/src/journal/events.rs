@@ -12,7 +12,7 @@ use sqlx::SqlStr;
 use crate::checksum::check_event;
 use crate::ids::to_limit;
 use crate::page::{MOST_BYTES, SIZE, to_event, too_large};
-use crate::parts::{Part, power, read_numbers};
+use crate::parts::{Part, numbers_of, power, read_numbers};
 use crate::row::{get_integer, get_key, get_number, get_optional_integer};
 use crate::values::{Values, to_bound};
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
     SqlxDatabase, classify,
 };
 
-/// The most entries of an index that a page looks at in each partition where not every one of them is selected: so a page
+/// The most entries of an index that a page looks at where not every one of them is selected: so a page
 /// takes a time that does not depend on how rare the events are.
 const MOST_LOOKED_AT: usize = 10_000;
 
@@ -48,13 +48,22 @@ pub(super) async fn read_events<D: Dialect>(
     query: &EventsQuery,
     max_bytes: usize,
 ) -> Result<Result<EventsPage, Unreadable>, SqlError> {
-    let no_values = Values::<D>::with_capacity(0);
-    let complete_to = (statements.complete_to.clone(), no_values);
+    let (complete_to, no_values) = (
+        statements.complete_to.clone(),
+        Values::<D>::with_capacity(0).into_arguments(),
+    );
+    let complete_to = D::Database::fetch_all(connection, complete_to, no_values).await?;
+    // Rows of deleted events are left to be removed: a page may have to pass very many of them by.
+    let has_deleted_rows = match complete_to.first() {
+        Some(row) => get_integer::<D>(row, 2)? != 0,
+        None => false,
+    };
     let (partitions, slices) = (statements.partitions.as_ref(), &query.selection.slices);
-    let parts = Part::read(connection, partitions, slices, &query.after, complete_to).await?;
+    let numbers = numbers_of::<D>(&complete_to)?;
+    let parts = Part::complete_to(partitions, slices, &query.after, numbers)?;
     let source = Source::of(statements, &query.selection);
     let mut ranges = Range::all_of(&parts, query);
-    if source.selects_some() {
+    if has_deleted_rows || source.selects_some() {
         source.end_windows::<D>(connection, &mut ranges).await?;
     }
     let mut rows = source
@@ -95,6 +104,7 @@ pub(super) async fn read_events<D: Dialect>(
             more |= range.up_to < range.complete_to;
         } else {
             more = true;
+            // Some of the last events may have been deleted since they were found.
             if let Some(place) = place {
                 page.offset.advance(range.partition, place);
             }
@@ -174,12 +184,13 @@ impl<'q> Source<'q> {
             return Ok(());
         };
         let mut values = Values::<D>::with_capacity(places * 5);
+        let each = MOST_LOOKED_AT / ranges.len();
         for place in 0..places {
             let range = ranges.get(place).unwrap_or(&Range::EMPTY);
             self.add_key(&mut values, range);
             values.integer(range.first_number());
             values.integer(range.up_to);
-            values.integer(to_limit(MOST_LOOKED_AT));
+            values.integer(to_limit(each));
         }
         for (nr, end) in read_numbers::<D>(connection, sql, values).await? {
             let of_nr = |range: &&mut Range<'_>| i64::from(range.partition.nr()) == nr;
@@ -274,6 +285,8 @@ struct Range<'q> {
     after: Option<&'q EventPosition>,
     /// The highest number of an event that the page may return.
     up_to: i64,
+    /// The place of the last event that it may return, if several have that number.
+    last: Option<EventPosition>,
     /// The number up to which all events are there.
     complete_to: i64,
     /// The most events.
@@ -286,6 +299,7 @@ impl<'q> Range<'q> {
         partition: Partition::ONLY,
         after: None,
         up_to: i64::MIN,
+        last: None,
         complete_to: i64::MIN,
         limit: 0,
     };
@@ -300,6 +314,7 @@ impl<'q> Range<'q> {
                 partition: part.partition,
                 after: query.after.position(part.partition),
                 up_to: complete_to,
+                last: None,
                 complete_to,
                 limit: 0,
             };
@@ -309,6 +324,8 @@ impl<'q> Range<'q> {
             .then_some(range)
         });
         let mut ranges: Vec<_> = ranges.collect();
+        // A page may end before the last of them: numbers follow the clock, so the one that lags most comes first.
+        ranges.sort_by_key(Self::first_number);
         let limit = query.limit.div_ceil(ranges.len().max(1));
         for range in &mut ranges {
             range.limit = limit;
@@ -324,12 +341,13 @@ impl<'q> Range<'q> {
     ) -> Vec<Self> {
         let ranges = ranges.iter().zip(kept).zip(places);
         let ranges = ranges.map(|((range, kept), place)| {
-            let last = place.as_ref().map_or(i64::MIN, |place| match place.event {
+            let up_to = place.as_ref().map_or(i64::MIN, |place| match place.event {
                 Some(_) => place.ordering,
                 None => place.ordering.saturating_sub(1),
             });
             Self {
-                up_to: last,
+                up_to,
+                last: place.clone(),
                 limit: *kept,
                 ..range.clone()
             }
@@ -404,6 +422,8 @@ struct Reading<'r, 'q> {
 const ID: usize = 14;
 const TAGS: usize = 15;
 const BYTES: usize = 16;
+/// The partition, where there are several.
+const PARTITION: usize = 17;
 
 impl Reading<'_, '_> {
     fn take<D: Dialect>(&mut self, row: &RowOf<D>) -> Result<(), SqlError> {
@@ -418,15 +438,27 @@ impl Reading<'_, '_> {
                 Err(error) => return Err(error),
             },
         };
+        let (range, content) = match self.range_of::<D>(row, &persistence_id)? {
+            (range, true) => (range, content),
+            (range, false) => {
+                let error = "it has the partition of another id; see what else writes to the table";
+                (range, Content::Damaged(SqlError::corrupt(error)))
+            }
+        };
         let size = get_number::<D>(row, BYTES)?;
-        self.rows.push(Row {
-            range: self.range_of(&persistence_id)?,
+        let row = Row {
+            range,
             sequence_nr: get_number::<D>(row, 1)?,
             ordering: get_integer::<D>(row, 0)?,
             size: usize::try_from(size).unwrap_or(usize::MAX),
             persistence_id,
             content,
-        });
+        };
+        // It stands in the place of one that was deleted meanwhile, and belongs to the next page.
+        let last = self.ranges[range].last.as_ref();
+        if last.is_none_or(|last| row.position(self.statements) <= *last) {
+            self.rows.push(row);
+        }
         Ok(())
     }
 
@@ -439,18 +471,25 @@ impl Reading<'_, '_> {
         })
     }
 
-    fn range_of(&self, id: &PersistenceId) -> Result<usize, SqlError> {
+    /// Returns the place of the range with the partition of a row, and whether that is the partition of the id.
+    fn range_of<D: Dialect>(
+        &self,
+        row: &RowOf<D>,
+        id: &PersistenceId,
+    ) -> Result<(usize, bool), SqlError> {
         let Some(partitions) = &self.statements.partitions else {
-            return Ok(0);
+            return Ok((0, true));
         };
-        let partition = partitions.of_slice(id.slice())?;
+        let nr = get_integer::<D>(row, PARTITION)?;
         let mut ranges = self.ranges.iter();
-        let place = ranges.position(|range| range.partition == partition);
-        place.ok_or_else(|| {
+        let place = ranges.position(|range| i64::from(range.partition.nr()) == nr);
+        let place = place.ok_or_else(|| {
             SqlError::corrupt(format!(
-                "an event of {id:?} has the partition of another id; see what else writes to the table"
+                "an event of {id:?} is of partition {nr}, which was not asked for"
             ))
-        })
+        })?;
+        let is_its_own = partitions.of_slice(id.slice())? == self.ranges[place].partition;
+        Ok((place, is_its_own))
     }
 
     fn event_of<D: Dialect>(

@@ -9,7 +9,7 @@ use super::load::{to_current, to_timestamp};
 use super::room::Room;
 use super::write::state_counter_is_missing;
 use crate::ids::to_limit;
-use crate::parts::Part;
+use crate::parts::{Part, power, read_numbers};
 use crate::row::{get_integer, get_key};
 use crate::values::Values;
 use crate::{ConnectionOf, Dialect, RowOf, SqlError, SqlxDatabase, StateStatements};
@@ -72,15 +72,9 @@ async fn read_parts<D: Dialect>(
     if statements.numbering.is_none() {
         values.key(&query.entity_type);
     }
-    let complete_to = (statements.complete_to.clone(), values);
-    let parts = Part::read(
-        connection,
-        partitions,
-        &query.slices,
-        &query.after,
-        complete_to,
-    );
-    let parts = parts.await?;
+    let complete_to = statements.complete_to.clone();
+    let numbers = read_numbers::<D>(connection, complete_to, values).await?;
+    let parts = Part::complete_to(partitions, &query.slices, &query.after, numbers)?;
     // A store that numbers rows has a counter from the start.
     if statements.numbering.is_some() && parts.iter().any(|part| part.complete_to.is_none()) {
         return Err(state_counter_is_missing());
@@ -98,13 +92,8 @@ fn misplaced(id: &PersistenceId) -> SqlError {
 /// Returns the statement for as many partitions, or for a few more.
 fn statement(statements: &StateStatements, parts: &[Part]) -> SqlStr {
     let partitioned = statements.partitioned();
-    let of_several = partitioned.and_then(|it| it.changes.get(power(parts)));
+    let of_several = partitioned.and_then(|it| it.changes.get(power(parts.len())));
     of_several.unwrap_or(&statements.changes).clone()
-}
-
-/// The power of two of partitions that the statement for these has.
-fn power(parts: &[Part]) -> usize {
-    parts.len().next_power_of_two().ilog2() as usize
 }
 
 fn values_of<D: Dialect>(
@@ -115,7 +104,7 @@ fn values_of<D: Dialect>(
 ) -> Values<D> {
     let most = to_limit(query.limit.saturating_add(1));
     let is_numbered = statements.numbering.is_some();
-    let places = 1 << power(parts);
+    let places = 1 << power(parts.len());
     let mut values = Values::with_capacity(places * 8 + 2);
     for place in 0..places {
         let part = parts.get(place);

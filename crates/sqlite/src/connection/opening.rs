@@ -14,9 +14,9 @@ use crate::queries;
 /// <https://www.sqlite.org/wal.html#walreset>.
 const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
 
-/// The number of rows on their way from the connection's thread: few, because a row of a replay holds many events, and
-/// what is on its way when a page ends was read in vain.
-const ROWS_AHEAD: usize = 2;
+/// The number of rows on their way from the connection's thread: enough that a query of rows with one event each does not
+/// wake two threads for each of them. A row of a replay holds many events, and its page has fewer rows.
+const ROWS_AHEAD: usize = 32;
 /// The same for a connection that writes: each statement of a text has a result, for which none after it must wait.
 const RESULTS_AHEAD: usize = 8;
 

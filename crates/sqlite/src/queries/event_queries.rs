@@ -4,6 +4,9 @@ use actix_persistence_sql::{EventQueryStatements, EventSourceStatements, SqlName
 use sqlx::SqlStr;
 
 /// There is one writer at a time, so all that can be seen is complete.
+const COMPLETE_TO: &str = "\
+SELECT 0, (SELECT MAX(ordering) FROM {event_table}),
+       EXISTS (SELECT 1 FROM {metadata_table} AS m INDEXED BY {unswept_index} WHERE m.swept_to < m.deleted_to)";
 const NEWEST: &str = "SELECT 0, MAX(ordering) FROM {event_table}";
 
 /// The highest number in the table of metadata is as of the last take-over or delete.
@@ -73,7 +76,7 @@ pub(crate) fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
     EventQueryStatements {
         partitions: None,
         has_unique_numbers: true,
-        complete_to: names.fill(NEWEST),
+        complete_to: names.fill(COMPLETE_TO),
         newest: names.fill(NEWEST),
         ids: names.fill(&IDS.replace(TYPE, "")),
         ids_without_type: names.fill(&IDS.replace(TYPE, WITHOUT_TYPE)),

@@ -283,6 +283,17 @@ const COMPARISONS: &[Comparison] = &[
         quick: false,
     },
     Comparison {
+        work: "catch-up",
+        side: "query",
+        baseline: PAGES,
+        on: &[
+            (Sqlite, Some(0.7), None),
+            (Postgres, Some(0.7), None),
+            (MySql, Some(0.7), None),
+        ],
+        quick: false,
+    },
+    Comparison {
         work: "persist-p99",
         side: "beside",
         baseline: ALONE,

@@ -4,7 +4,7 @@ use sqlx::{MySqlConnection, Row as _};
 
 use super::server::ServerConnection;
 use super::values::write_values;
-use super::{Connection, sql_connection};
+use super::{Connection, looked_at, sql_connection};
 use crate::row::{Row, Table};
 
 const EVENTS: (&str, &str) = (
@@ -20,6 +20,10 @@ const STATES: (&str, &str) = (
 );
 const PAGE: &str = "SELECT sequence_nr, timestamp, writer_uuid, serializer_id, event_manifest, payload
     FROM event_journal WHERE persistence_id = ? AND sequence_nr > ? ORDER BY sequence_nr LIMIT 1000";
+
+const LOG: &str = "SELECT ordering, timestamp, writer_uuid, serializer_id, event_manifest, payload, persistence_id, sequence_nr
+    FROM event_journal WHERE partition_nr = ? AND ordering > ? ORDER BY ordering LIMIT 1000";
+const PARTITIONS: i64 = 8;
 
 pub(crate) type MySql = MySqlConnection;
 
@@ -54,4 +58,23 @@ impl Connection for MySqlConnection {
     }
 }
 
-sql_connection!(MySqlConnection, |id| id.as_bytes());
+sql_connection!(MySqlConnection, |id| id.as_bytes(), log
+    async fn log(&mut self) -> usize {
+        let mut count = 0;
+        for partition in 0..PARTITIONS {
+            let mut at = 0;
+            loop {
+                let query = sqlx::query(LOG).bind(partition).bind(at);
+                let rows = query.fetch_all(&mut *self).await.unwrap();
+                for row in &rows {
+                    at = looked_at!(row, Vec<u8>);
+                }
+                count += rows.len();
+                if rows.is_empty() {
+                    break;
+                }
+            }
+        }
+        count
+    }
+);

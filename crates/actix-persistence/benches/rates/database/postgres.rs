@@ -3,7 +3,7 @@
 use sqlx::{PgConnection, Row as _};
 
 use super::server::ServerConnection;
-use super::{Connection, sql_connection};
+use super::{Connection, looked_at, sql_connection};
 use crate::row::{MANIFEST, Row, SERIALIZER_ID, TAGS, TIMESTAMP, Table, WRITER_UUID};
 
 const EVENTS: &str = "INSERT INTO bare_event
@@ -17,6 +17,10 @@ const STATES: &str = "INSERT INTO bare_state
     tags = excluded.tags";
 const PAGE: &str = "SELECT sequence_nr, timestamp, writer_uuid, serializer_id, event_manifest, payload
     FROM event_journal WHERE persistence_id = $1 AND sequence_nr > $2 ORDER BY sequence_nr LIMIT 1000";
+
+const LOG: &str = "SELECT ordering, timestamp, writer_uuid, serializer_id, event_manifest, payload, persistence_id, sequence_nr
+    FROM event_journal WHERE (ordering, persistence_id, sequence_nr) > ($1, $2, $3)
+    ORDER BY ordering, persistence_id, sequence_nr LIMIT 1000";
 
 pub(crate) type Postgres = PgConnection;
 
@@ -65,4 +69,19 @@ impl Connection for PgConnection {
     }
 }
 
-sql_connection!(PgConnection, |id| id);
+sql_connection!(PgConnection, |id| id, log
+    async fn log(&mut self) -> usize {
+        let (mut count, mut at) = (0, (0, String::new(), 0));
+        loop {
+            let query = sqlx::query(LOG).bind(at.0).bind(&at.1).bind(at.2);
+            let rows = query.fetch_all(&mut *self).await.unwrap();
+            for row in &rows {
+                at = (looked_at!(row, String), row.get(6), row.get::<i64, _>(7));
+            }
+            count += rows.len();
+            if rows.is_empty() {
+                return count;
+            }
+        }
+    }
+);

@@ -5,7 +5,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions, Row as _, SqliteConnection};
 
 use super::values::write_values;
-use super::{Connection, Database, SqlConnection as _, open, sql_connection};
+use super::{Connection, Database, SqlConnection as _, looked_at, open, sql_connection};
 use crate::row::{Row, Table};
 
 const TABLES: &str = "
@@ -29,6 +29,9 @@ const STATES: (&str, &str) = (
 );
 const PAGE: &str = "SELECT sequence_nr, timestamp, writer_uuid, serializer_id, event_manifest, payload
     FROM event_journal WHERE persistence_id = ? AND sequence_nr > ? ORDER BY sequence_nr LIMIT 1000";
+
+const LOG: &str = "SELECT ordering, timestamp, writer_uuid, serializer_id, event_manifest, payload, persistence_id, sequence_nr
+    FROM event_journal WHERE ordering > ? ORDER BY ordering LIMIT 1000";
 
 /// A file in the folder in which the program runs.
 pub(crate) struct Sqlite(tempfile::TempDir);
@@ -74,4 +77,18 @@ impl Connection for SqliteConnection {
     }
 }
 
-sql_connection!(SqliteConnection, |id| id);
+sql_connection!(SqliteConnection, |id| id, log
+    async fn log(&mut self) -> usize {
+        let (mut count, mut at) = (0, 0);
+        loop {
+            let rows = sqlx::query(LOG).bind(at).fetch_all(&mut *self).await.unwrap();
+            for row in &rows {
+                at = looked_at!(row, String);
+            }
+            count += rows.len();
+            if rows.is_empty() {
+                return count;
+            }
+        }
+    }
+);
