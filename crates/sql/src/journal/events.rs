@@ -81,12 +81,12 @@ pub(super) async fn read_events<D: Dialect>(
         places[row.range] = Some(row.position(statements));
     }
     if rows.iter().any(|row| matches!(row.content, Content::Large)) {
-        // Sizes may be others by now: what is not there any more makes room for later events.
         let again = Range::up_to_places(&ranges, &kept, &places);
         rows = source
             .read::<D>(connection, Contents::OfAny, &again)
             .await?;
         match self::fitting(&rows, query.limit, max_bytes) {
+            // A large event is damaged: the page ends before it.
             Ok(fitting) if fitting < rows.len() => {
                 rows.truncate(fitting);
                 let page = Page::of(rows, &ranges, &query.after, statements);
