@@ -26,6 +26,13 @@ pub trait Fixture: Send + Sync + 'static {
     /// Makes a fresh, empty place that shares nothing with other places: cases run in parallel.
     async fn create(&self) -> Self::Place;
 
+    /// Makes a place for a case that asks for nothing but ids of its own, which no other case uses: it need not be empty.
+    ///
+    /// A fixture whose places take long may give one that earlier cases have used. The default makes a fresh one.
+    async fn create_or_reuse(&self) -> Self::Place {
+        self.create().await
+    }
+
     /// Opens the journal in a place; the kit calls [`initialize`](Journal::initialize) itself.
     ///
     /// Called again for the same place it stands for a restart, after the earlier `Arc` was dropped, or for another

@@ -92,6 +92,10 @@ impl<F: Fixture> Fixture for Fronted<F> {
         self.fixture.create().await
     }
 
+    async fn create_or_reuse(&self) -> F::Place {
+        self.fixture.create_or_reuse().await
+    }
+
     async fn journal(&self, place: &F::Place) -> Result<Arc<dyn Journal>, BoxError> {
         let journal = self.fixture.journal(place).await?;
         put(self.fronts.journal.as_ref(), journal)

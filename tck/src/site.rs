@@ -10,8 +10,9 @@ use futures_util::future::BoxFuture;
 use crate::subject::Place;
 use crate::{BoxError, Fixture};
 
-/// Makes places for stores of kind `S`.
-pub(crate) type Create<S> = Arc<dyn Fn() -> BoxFuture<'static, Arc<dyn Place<S>>> + Send + Sync>;
+/// Makes places for stores of kind `S`; fresh ones if the argument is true.
+pub(crate) type Create<S> =
+    Arc<dyn Fn(bool) -> BoxFuture<'static, Arc<dyn Place<S>>> + Send + Sync>;
 
 /// A place and the fixture that opens stores there.
 pub(crate) struct Site<F: Fixture> {
@@ -25,10 +26,13 @@ where
     Site<F>: Place<S>,
 {
     let fixture = Arc::clone(fixture);
-    Arc::new(move || {
+    Arc::new(move |is_fresh| {
         let fixture = Arc::clone(&fixture);
         let site = async move {
-            let place = fixture.create().await;
+            let place = match is_fresh {
+                true => fixture.create().await,
+                false => fixture.create_or_reuse().await,
+            };
             Arc::new(Site { place, fixture }) as Arc<dyn Place<S>>
         };
         site.boxed()

@@ -102,8 +102,8 @@ enum User {
 
 /// Places on a server, of which those without states are used by one case after the other.
 ///
-/// No case finds anything of another in a journal or a snapshot store: the ids of cases differ, and only state stores list
-/// ids. So nothing has to be removed in between, and it is no matter if a call that a case dropped is done later.
+/// No case finds anything of another in a journal or a snapshot store: the ids of cases differ, and only state stores and
+/// queries list ids, which have places of their own. So nothing has to be removed in between, and it is no matter if a call that a case dropped is done later.
 struct Places<S> {
     server: Arc<S>,
     next: Arc<AtomicUsize>,
@@ -173,6 +173,20 @@ impl<S: KitServer> Places<S> {
         }
     }
 
+    /// Returns a place with these tables, or with none.
+    fn place(&self, tables: Option<Tables>) -> Place {
+        let tables = tables.unwrap_or_else(|| Tables {
+            number: self.next.fetch_add(1, Ordering::Relaxed),
+            made: BTreeSet::new(),
+        });
+        Place {
+            number: tables.number,
+            made: tokio::sync::Mutex::new(tables.made),
+            is_used_up: AtomicBool::new(false),
+            free: Arc::clone(&self.free),
+        }
+    }
+
     /// Returns the section of a store whose tables are there, unless it makes them itself.
     async fn section(&self, place: &Place, kind: StoreKind) -> Section {
         if self.user == User::Owner {
@@ -192,20 +206,17 @@ impl<S: KitServer> Fixture for Places<S> {
     type Place = Place;
 
     async fn create(&self) -> Place {
-        let free = {
-            let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-            free.pop()
-        };
-        let Tables { number, made } = free.unwrap_or_else(|| Tables {
-            number: self.next.fetch_add(1, Ordering::Relaxed),
-            made: BTreeSet::new(),
-        });
-        Place {
-            number,
-            made: tokio::sync::Mutex::new(made),
-            is_used_up: AtomicBool::new(self.is_fresh),
-            free: Arc::clone(&self.free),
+        let place = self.place(None);
+        place.is_used_up.store(true, Ordering::Relaxed);
+        place
+    }
+
+    async fn create_or_reuse(&self) -> Place {
+        if self.is_fresh {
+            return self.create().await;
         }
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        self.place(free.pop())
     }
 
     async fn journal(&self, place: &Place) -> Result<Arc<dyn Journal>, BoxError> {

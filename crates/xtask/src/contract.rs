@@ -244,6 +244,8 @@ More of it.
 
 *Errors*: Any of `kind`.
 
+## Event queries
+
 ## Snapshot store
 
 ## State store

@@ -34,7 +34,7 @@ pub(super) async fn measure(
     create: Create<dyn Journal>,
     steps: Steps,
 ) -> Result<Measured, Failure> {
-    let subject = Subject::<dyn Journal>::open(create().await).await?;
+    let subject = Subject::<dyn Journal>::open(create(true).await).await?;
     let missing = work
         .needs()
         .filter(|&needed| !subject.store().declares(needed));

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use futures_util::FutureExt;
 
 use super::run::Prepared;
+use crate::capability::Capability;
 use crate::case::{Case, Spec, prefixed};
 use crate::failure::{Failure, expect};
 use crate::site::Create;
@@ -29,7 +30,7 @@ pub(super) struct Suite<S: ?Sized> {
 #[async_trait]
 impl<S: Specified + ?Sized> PrepareSuite for Suite<S> {
     async fn prepare(&self) -> Vec<Prepared> {
-        let place = (self.create)().await;
+        let place = (self.create)(false).await;
         match place.open().await {
             Ok(store) => self.prepare_for(&store),
             Err(error) => {
@@ -67,9 +68,11 @@ impl<S: Specified + ?Sized> Suite<S> {
     fn prepare_case(&self, spec: &Spec<S>, case: &'static Case<S>, store: &S) -> Prepared {
         let info = case.info(spec);
         let create = Arc::clone(&self.create);
+        // Queries read what is stored under all ids.
+        let is_fresh = case.needs().any(|it| it == Capability::EventQueries);
         let run = move || {
             let future = async move {
-                let place = create().await;
+                let place = create(is_fresh).await;
                 (case.run)(Subject::open(place).await?).await
             };
             future.boxed()

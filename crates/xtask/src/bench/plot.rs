@@ -144,6 +144,7 @@ mod tests {
             files,
             [
                 "burst.svg",
+                "catch.svg",
                 "persist.svg",
                 "queue.svg",
                 "replay.svg",
