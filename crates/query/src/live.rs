@@ -13,8 +13,8 @@ use crate::store::Queried;
 /// The delay after a write, until its change can be read while others are still writing.
 const SOON: Duration = Duration::from_millis(10);
 
-/// The number of looks in a row that found nothing after a write of others, after which the next ones are delayed.
-const VAIN_LOOKS: u32 = 3;
+/// The number of writes in a row that brought nothing to read, after which the look after the next one is delayed.
+const VAIN_WRITES: u32 = 3;
 
 /// The delays of a live query.
 pub(crate) struct Live {
@@ -22,8 +22,8 @@ pub(crate) struct Live {
     /// The number of calls that had stored something before it last read.
     seen: u64,
     delay: Duration,
-    /// The number of looks since it last found something.
-    vain_looks: u32,
+    /// The number of waits in a row that a write ended, since there was last something to read, or no write for a whole delay.
+    vain_writes: u32,
     back_off: BackOff,
 }
 
@@ -34,7 +34,7 @@ impl Live {
             stored: Arc::clone(pages.handle.stored()),
             seen: pages.handle.stored().get(),
             delay: settings.refresh_interval,
-            vain_looks: 0,
+            vain_writes: 0,
             back_off: BackOff::new(Duration::from_millis(100), settings.max_back_off, 0.2),
         }
     }
@@ -49,9 +49,7 @@ impl Live {
         self.back_off.reset();
         if any {
             self.delay = SOON;
-            self.vain_looks = 0;
-        } else {
-            self.vain_looks = self.vain_looks.saturating_add(1);
+            self.vain_writes = 0;
         }
     }
 
@@ -69,11 +67,15 @@ impl Live {
             _ = self.stored.wait_for(|stored| *stored != seen) => {
                 self.delay = SOON;
                 // Where others write all the time, a query that selects little does not look without a pause.
-                if self.vain_looks >= VAIN_LOOKS {
+                if self.vain_writes >= VAIN_WRITES {
                     pages.sleep(SOON.min(limit)).await;
                 }
+                self.vain_writes = self.vain_writes.saturating_add(1);
             }
-            () = pages.sleep(delay) => self.delay = delay.saturating_mul(2).min(limit),
+            () = pages.sleep(delay) => {
+                self.delay = delay.saturating_mul(2).min(limit);
+                self.vain_writes = 0;
+            }
         }
     }
 

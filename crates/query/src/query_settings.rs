@@ -7,7 +7,8 @@ use std::time::Duration;
 #[non_exhaustive]
 pub struct QuerySettings {
     /// The time that a live query waits, when there is nothing more to read, until it looks again; as
-    /// `refresh-interval` of Akka's `query` section. A live query notices a write of the same process at once.
+    /// `refresh-interval` of Akka's `query` section. A live query notices a write of the same process at once, or
+    /// 10 ms later if the last three such writes brought it nothing.
     pub refresh_interval: Duration,
     /// The most changes, events or ids that are read at once and held in memory, from 1.
     pub page_size: usize,
