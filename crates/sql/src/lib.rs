@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod journal;
+mod offset_store;
 mod plugin;
 mod snapshot_store;
 mod state_store;
@@ -37,13 +38,14 @@ pub use connection::{AtOnce, Connections, Opening, Work};
 pub use connector::{Connector, Role};
 pub use dialect::{
     BesideWritersTexts, ChangeEventTexts, ConnectionOf, Dialect, Driver, ErrorDialect, IndexTexts,
-    JournalDialect, ResultOf, RoleTexts, RowOf, SchemaDialect, SessionDialect, StateDialect,
-    StateRows, StatementDialect, TransactionDialect, VersionTexts,
+    JournalDialect, ProjectionDialect, ResultOf, RoleTexts, RowOf, SchemaDialect, SessionDialect,
+    StateDialect, StateRows, StatementDialect, TransactionDialect, VersionTexts,
 };
 pub use group::{EventRow, Group, Head};
 pub use journal::SqlJournal;
 pub use literal_text::LiteralText;
 pub use names::SqlNames;
+pub use offset_store::SqlOffsetStore;
 pub use options::{InvalidOption, Settings, StoreOptions, read_bytes, read_count, within};
 pub use page::{
     LargeEvents, MOST_BYTES, MOST_TEXT_BYTES, PageRequest, PageStatements, SharedPageStatements,
