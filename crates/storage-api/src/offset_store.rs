@@ -94,7 +94,8 @@ pub trait OffsetStore: Any + Send + Sync {
     /// it holds, and returns the projection as it is then.
     ///
     /// # Contract
-    /// - **O-ATTEND-1**: The owner is among the members of the projection, together with all others whose time has not passed.
+    /// - **O-ATTEND-1**: The returned record has the owner among the members of the projection, together with all others whose
+    ///   time has not passed. A time of zero has passed when the call has ended.
     /// - **O-ATTEND-2**: The leases of the owner's shares last for this time from the call on, and no other lease changes. A
     ///   share that was taken by another owner meanwhile stays theirs.
     ///
@@ -253,6 +254,20 @@ pub trait OffsetStore: Any + Send + Sync {
         projection: &ProjectionKey,
         limit: usize,
     ) -> Result<Vec<Skipped>, StorageError>;
+
+    /// Checks whether the store works again; called now and then after calls have failed, until it returns `Ok`.
+    ///
+    /// The default lists the projections, so a plugin need not implement it; one that can ask its database for less may.
+    /// Everything else is as for [`StateStore::ping`](crate::StateStore::ping).
+    ///
+    /// # Errors
+    /// Any kind that [counts as a failure of the store](crate::StorageErrorKind::counts_as_store_failure) means: not yet.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    async fn ping(&self) -> Result<(), StorageError> {
+        self.keys().await.map(drop)
+    }
 
     /// Returns whether [`commit`](Self::commit) takes work: whether there is a database whose transactions it could run in.
     fn has_transactions(&self) -> bool {

@@ -24,7 +24,7 @@ pub struct ProjectionRecord {
 pub struct ShareRecord {
     /// The offsets after which it continues.
     pub progress: Progress,
-    /// The epoch in which it was taken last, 0 if it never was.
+    /// The epoch in which it was taken last, or a higher one that a change has given it; 0 before both.
     pub epoch: Epoch,
     /// The lease that says who holds it; `None` if it was released or never taken.
     pub lease: Option<Lease>,
