@@ -24,7 +24,7 @@ use crate::status::Board;
 use crate::to_actor::{Project, ToActor};
 use crate::{
     AppliedError, AtLeastOnceHandler, ExactlyOnceHandler, GroupHandler, ProjectionError,
-    ProjectionSettings, ProjectionStatus,
+    ProjectionSettings, ProjectionStatus, RunningProjections,
 };
 
 /// The delay between two looks at the progress, for a caller who waits for it.
@@ -39,6 +39,7 @@ pub struct ProjectionBuilder<S: Source> {
     keeper: Box<dyn Any + Send + Sync>,
     settings: ProjectionSettings,
     first_offset: Offset<S::Position>,
+    running: RunningProjections,
 }
 
 impl<S: Source> ProjectionBuilder<S> {
@@ -58,7 +59,15 @@ impl<S: Source> ProjectionBuilder<S> {
             keeper: Box::new(keeper),
             settings: ProjectionSettings::default(),
             first_offset: Offset::start(),
+            running: RunningProjections::default(),
         }
+    }
+
+    /// Makes it one of these projections, which can be stopped together.
+    #[must_use]
+    pub fn among(mut self, running: &RunningProjections) -> Self {
+        self.running = running.clone();
+        self
     }
 
     /// Sets the version of what the projection makes; each has a progress of its own. 1 unless it is set.
@@ -164,9 +173,13 @@ impl<S: Source> ProjectionBuilder<S> {
             stop: stops,
         };
         let keeper = self.keeper;
+        let (has_ended, ended) = watch::channel(());
+        self.running.add(stop.clone(), ended);
         let node = self.runtime.spawn(async move {
             node.run().await;
-            drop(keeper);
+            drop(has_ended);
+            // It may be the last to keep the stores open, and closing them waits for this runtime.
+            let _ = tokio::task::spawn_blocking(move || drop(keeper));
         });
         Ok(Projection {
             key: self.key,

@@ -27,7 +27,7 @@ enum Family {
     Tokio,
 }
 
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 14] = [
     Rule {
         crates: &["storage-api", "history", "torture-shim"],
         ours: Some(&[]),
@@ -116,6 +116,19 @@ const RULES: [Rule; 13] = [
             "snapshot-actor",
             "state-actor",
             "persistent-actor",
+        ]),
+        forbidden: &[Family::Sqlx],
+    },
+    Rule {
+        crates: &["projection"],
+        ours: Some(&[
+            "storage-api",
+            "store-actor",
+            "journal-actor",
+            "snapshot-actor",
+            "state-actor",
+            "persistent-actor",
+            "query",
         ]),
         forbidden: &[Family::Sqlx],
     },

@@ -1,14 +1,16 @@
-//! The kinds of stores: all that differs between journals, snapshot stores and state stores.
+//! The kinds of stores: all that differs between journals, snapshot stores, state stores and offset stores.
 
 use std::any::Any;
 use std::sync::Arc;
 
 use actix_persistence_journal_actor::JournalHandle;
+use actix_persistence_offset_actor::{OffsetHandle, OffsetSettings};
 use actix_persistence_persistent_actor::LiveIds;
 use actix_persistence_snapshot_actor::{SnapshotHandle, SnapshotSettings};
 use actix_persistence_state_actor::StateHandle;
 use actix_persistence_storage_api::{
-    ConfigErrors, Journal, Plugin, Roles, Section, SnapshotStore, StateStore, StorageError,
+    ConfigErrors, Journal, OffsetStore, Plugin, Roles, Section, SnapshotStore, StateStore,
+    StorageError,
 };
 use actix_persistence_store_actor::StoreThread;
 use tokio::runtime::Handle;
@@ -169,6 +171,48 @@ impl StoreKind for SnapshotHandle {
 
     fn not_opened(plugin_id: String, source: StorageError) -> OpenError {
         OpenError::SnapshotStore { plugin_id, source }
+    }
+
+    fn store(&self) -> Arc<dyn Any + Send + Sync> {
+        Arc::clone(self.store()) as _
+    }
+
+    forward_to_handle!();
+}
+
+impl StoreKind for OffsetHandle {
+    type Store = dyn OffsetStore;
+    type Settings = OffsetSettings;
+    type LiveIds = ();
+
+    fn make(
+        plugin: &dyn Plugin,
+        section: &Section,
+        _: &Self::Settings,
+    ) -> Result<Arc<Self::Store>, ConfigErrors> {
+        plugin.offset_store(section)
+    }
+
+    fn schema(
+        plugin: &dyn Plugin,
+        section: &Section,
+        _: &Self::Settings,
+        roles: Option<&Roles>,
+    ) -> Result<Option<String>, ConfigErrors> {
+        plugin.offset_store_schema(section, roles)
+    }
+
+    fn start(
+        store: Arc<Self::Store>,
+        settings: &Self::Settings,
+        runtime: &Handle,
+        thread: &StoreThread,
+    ) -> Self {
+        Self::start(store, settings.clone(), runtime.clone(), thread)
+    }
+
+    fn not_opened(plugin_id: String, source: StorageError) -> OpenError {
+        OpenError::OffsetStore { plugin_id, source }
     }
 
     fn store(&self) -> Arc<dyn Any + Send + Sync> {
