@@ -17,6 +17,7 @@ mod note;
 mod notifications;
 #[cfg(all(feature = "encryption", feature = "zstd"))]
 mod personal_states;
+mod projections;
 mod recovery_at_scale;
 mod recovery_settings;
 mod schema_steps;
