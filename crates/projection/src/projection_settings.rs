@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How a projection reads, groups, and shares its work.
+/// The sizes, times and rules by which a projection reads, groups and shares its work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProjectionSettings {
@@ -17,7 +17,7 @@ pub struct ProjectionSettings {
     pub concurrency: usize,
     /// The time after which the others may take the shares of a process that is not heard of.
     pub lease: Duration,
-    /// What is done about an item for which the handler fails.
+    /// The rule for an item for which the handler fails.
     pub on_failure: OnFailure,
     /// The number of attempts at an item before that is done, at least 1; of those that fail together, each has so many
     /// alone.
@@ -30,7 +30,7 @@ pub struct ProjectionSettings {
     pub idle_progress: Duration,
 }
 
-/// What a projection does about an item for which its handler fails each time.
+/// The rule of a projection for an item for which its handler fails each time.
 ///
 /// Attempts are counted in the database, before they are made, so that an item that ends the process is found, too. A
 /// database that is not available is no failure of the handler: it is waited for.

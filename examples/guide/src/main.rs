@@ -19,6 +19,7 @@ mod metadata;
 mod own_tables;
 mod persisting;
 mod personal_data;
+mod projections;
 mod published_events;
 mod read_only_commands;
 mod recovery;

@@ -12,6 +12,7 @@ mod event_queries;
 mod extended_states;
 mod handle;
 mod held_states;
+mod killed_projections;
 mod metadata;
 mod note;
 mod notifications;

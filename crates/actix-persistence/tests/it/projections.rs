@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
-const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Added(u64);
@@ -62,7 +62,7 @@ impl Handler<Add> for Sum {
 }
 
 /// A database with tables of one test.
-struct Place {
+pub(crate) struct Place {
     kind: &'static str,
     url: String,
     suffix: String,
@@ -70,7 +70,7 @@ struct Place {
 }
 
 impl Place {
-    fn new(kind: &'static str, test: &str) -> Self {
+    pub(crate) fn new(kind: &'static str, test: &str) -> Self {
         let (url, folder) = match kind {
             "sqlite" => {
                 let folder = tempfile::tempdir().unwrap();
@@ -94,7 +94,7 @@ impl Place {
         }
     }
 
-    async fn open(&self) -> Persistence {
+    pub(crate) async fn open(&self) -> Persistence {
         let mut config = Config::new();
         for section in ["journal", "state", "offset-store"] {
             let path = |key: &str| format!("persistence.{section}.test.{key}");
@@ -112,7 +112,7 @@ impl Place {
     }
 
     /// Makes the tables of the read model.
-    async fn make_tables(&self, persistence: &Persistence) {
+    pub(crate) async fn make_tables(&self, persistence: &Persistence) {
         for sql in [
             format!(
                 "CREATE TABLE log_{} (id VARCHAR(200), seq BIGINT, PRIMARY KEY (id, seq))",
@@ -133,7 +133,7 @@ impl Place {
         }
     }
 
-    fn read_model(&self) -> ReadModel {
+    pub(crate) fn read_model(&self) -> ReadModel {
         ReadModel {
             suffix: self.suffix.clone(),
             fails_for: Arc::default(),
@@ -142,7 +142,7 @@ impl Place {
     }
 
     /// Returns the number of events in the log, the sum of all last numbers, and the total.
-    async fn found(&self, persistence: &Persistence) -> (i64, i64, i64) {
+    pub(crate) async fn found(&self, persistence: &Persistence) -> (i64, i64, i64) {
         let sql = format!(
             "SELECT (SELECT COUNT(*) FROM log_{0}) AS events, (SELECT CAST(SUM(last) AS DECIMAL(20)) FROM sums_{0}) AS last,
                 (SELECT CAST(SUM(total) AS DECIMAL(20)) FROM sums_{0}) AS total",
@@ -165,9 +165,35 @@ impl Place {
     }
 }
 
+/// The text for another process, which has no folder of its own.
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} {}", self.kind, self.suffix, self.url)
+    }
+}
+
+impl std::str::FromStr for Place {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut parts = text.splitn(3, ' ');
+        let kind = match parts.next() {
+            Some("sqlite") => "sqlite",
+            Some("postgres") => "postgres",
+            _ => "mysql",
+        };
+        Ok(Self {
+            kind,
+            suffix: parts.next().ok_or("no suffix")?.to_owned(),
+            url: parts.next().ok_or("no url")?.to_owned(),
+            _folder: None,
+        })
+    }
+}
+
 /// Writes a row for each event, which fails for one that is there, and adds up each id.
 #[derive(Clone)]
-struct ReadModel {
+pub(crate) struct ReadModel {
     suffix: String,
     /// An amount for which it fails, unless it is 0.
     fails_for: Arc<AtomicUsize>,
@@ -212,7 +238,7 @@ impl ExactlyOnceHandler<EventEnvelope<Added>> for ReadModel {
     }
 }
 
-fn start(
+pub(crate) fn start(
     persistence: &Persistence,
     model: &ReadModel,
     change: impl FnOnce(&mut actix_persistence::projection::ProjectionSettings),
@@ -231,7 +257,11 @@ fn start(
     quick.with(change).exactly_once(model.clone()).unwrap()
 }
 
-async fn add(persistence: &Persistence, ids: usize, amounts: std::ops::RangeInclusive<u64>) {
+pub(crate) async fn add(
+    persistence: &Persistence,
+    ids: usize,
+    amounts: std::ops::RangeInclusive<u64>,
+) {
     let sums: Vec<_> = (0..ids)
         .map(|nr| {
             let name = format!("{nr}");
@@ -251,7 +281,7 @@ async fn add(persistence: &Persistence, ids: usize, amounts: std::ops::RangeIncl
     }
 }
 
-async fn newest(persistence: &Persistence) -> EventOffset {
+pub(crate) async fn newest(persistence: &Persistence) -> EventOffset {
     let queries = persistence.event_queries(None).unwrap();
     let selection = EventSelection::all().of_entity_type("Sum");
     let mut events = queries.current_events::<Added>(selection, EventOffset::start());
@@ -438,6 +468,8 @@ async fn a_projection_is_paused_resumed_and_reset(kind: &'static str) {
     assert!(persistence.stop(LONG).await.is_complete());
 }
 
+use crate::killed_projections::each_event_is_projected_once_over_kills;
+
 /// Runs each test on each database.
 macro_rules! on_each_database {
     ($($test:ident)*) => {
@@ -459,6 +491,7 @@ on_each_database! {
     each_event_is_projected_once
     a_failing_handler_halts_its_share_or_skips
     a_projection_is_paused_resumed_and_reset
+    each_event_is_projected_once_over_kills
 }
 
 /// Adds up what a projection hands over, and fails for each first delivery of an even amount.

@@ -73,7 +73,7 @@ pub struct ProgressCommit {
     pub from: Progress,
     /// The progress after it.
     pub to: Progress,
-    /// What was skipped on the way, to be kept for a person.
+    /// The items that were skipped on the way, to be kept for a person.
     pub skipped: Vec<Skipped>,
 }
 
