@@ -8,7 +8,7 @@ use actix_persistence_storage_api::{
     StorageError, StorageErrorKind, WriterId,
 };
 
-use crate::fixture::{Changed, Fixture, id, now, on_paused_clock, seconds, settings};
+use crate::fixture::{Changed, Fixture, id, now, on_paused_clock, seconds, settings, update};
 use crate::scripted_store::{ALONE, Called};
 
 fn refused() -> StorageError {
