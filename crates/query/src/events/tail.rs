@@ -17,6 +17,7 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared, WeakShared};
 
 use self::log::{Log, Next, Place, Wish};
+use self::tail_page::TailPage;
 use super::RecordEnvelope;
 use crate::QueryError;
 use crate::attempts::Attempts;
@@ -43,6 +44,9 @@ struct State {
     /// The look that brings the next page, as long as anybody waits for it.
     look: Option<WeakShared<BoxFuture<'static, ()>>>,
 }
+
+/// What those who wait for a page share; it reads while any of them is polled.
+type Look = Shared<BoxFuture<'static, ()>>;
 
 /// The place of a stream at the tail, which it leaves when it is dropped.
 pub(super) struct Seat {
@@ -99,17 +103,29 @@ impl EventTail {
         changed
     }
 
-    /// Returns the look that brings the next page.
-    fn looking(&self, pages: &Arc<Pages<JournalHandle>>) -> Shared<BoxFuture<'static, ()>> {
+    /// Returns the next page of a stream that is at this offset, or the look that brings it.
+    ///
+    /// Both under one lock: otherwise a look could bring the page in between, and the stream would wait for the one after it.
+    fn next_or_look(
+        &self,
+        place: &mut Place,
+        at: &EventOffset,
+        pages: &Arc<Pages<JournalHandle>>,
+    ) -> Result<Option<Arc<TailPage>>, Look> {
         let mut state = self.state();
+        match state.log.next(place, at) {
+            Next::Page(page) => return Ok(Some(page)),
+            Next::None => return Ok(None),
+            Next::NotYet => {}
+        }
         let under_way = state.look.as_ref().and_then(WeakShared::upgrade);
-        under_way
+        Err(under_way
             .filter(|look| look.peek().is_none())
             .unwrap_or_else(|| {
                 let look = self.clone().look(Arc::clone(pages)).boxed().shared();
                 state.look = look.downgrade();
                 look
-            })
+            }))
     }
 
     /// Reads until there is something to see for those who wait.
@@ -162,11 +178,9 @@ impl Seat {
         at: &mut EventOffset,
     ) -> Option<VecDeque<RecordEnvelope>> {
         loop {
-            let next = self.tail.state().log.next(&mut self.place, at);
-            match next {
-                Next::Page(page) => return Some(page.after(&self.selection, at)),
-                Next::None => return None,
-                Next::NotYet => self.tail.looking(pages).await,
+            match self.tail.next_or_look(&mut self.place, at, pages) {
+                Ok(page) => return Some(page?.after(&self.selection, at)),
+                Err(look) => look.await,
             }
         }
     }

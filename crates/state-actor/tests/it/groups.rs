@@ -54,7 +54,7 @@ fn changes_that_arrive_during_a_call_share_the_next_one() {
 }
 
 #[test]
-fn a_call_that_stored_an_event_of_a_change_is_counted_with_those_of_its_journal() {
+fn an_event_of_a_change_is_counted_with_those_of_its_journal() {
     on_paused_clock(async {
         for mut fixture in [Fixture::ready().await, Fixture::in_groups(settings()).await] {
             let events = Arc::new(Observed::new(7));
