@@ -101,7 +101,7 @@ fn streams_on_several_threads_see_each_write_at_once() {
                 std::thread::spawn(move || {
                     let runtime = Builder::new_current_thread().build().unwrap();
                     runtime.block_on(async {
-                        for number in 1..=200 {
+                        for number in 1..=500 {
                             assert_eq!(take(&mut stream, 1).await[0].1, number);
                             sender.send(number).unwrap();
                         }
@@ -110,7 +110,7 @@ fn streams_on_several_threads_see_each_write_at_once() {
                 taken
             })
             .collect();
-        for number in 1..=200 {
+        for number in 1..=500 {
             fixture.say(&id("a"), number, "word").await;
             for taken in &mut readers {
                 assert_eq!(taken.recv().await, Some(number));
