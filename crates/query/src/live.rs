@@ -53,12 +53,11 @@ impl Live {
         }
     }
 
-    /// Waits until it may be worth while to look again.
+    /// Waits until it may be worth while to look again, at most for this time.
     ///
     /// # Cancel safety
     /// May be called again.
-    pub(crate) async fn wait<H: Queried>(&mut self, pages: &Pages<H>) {
-        let limit = pages.settings.refresh_interval;
+    pub(crate) async fn wait<H: Queried>(&mut self, pages: &Pages<H>, limit: Duration) {
         let delay = self.delay.min(limit);
         let seen = self.seen;
         tokio::select! {

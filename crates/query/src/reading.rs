@@ -8,8 +8,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use crate::QueryError;
-use crate::live::Live;
-use crate::page_size::PageSize;
+use crate::attempts::Attempts;
 use crate::pages::Pages;
 use crate::store::Queried;
 
@@ -22,7 +21,7 @@ pub(crate) trait Source: Send + Sized + 'static {
     /// Reads the next page, of at most `limit` records; after an error the same page is still the next.
     fn read(
         &mut self,
-        pages: &Pages<Self::Store>,
+        pages: &Arc<Pages<Self::Store>>,
         limit: usize,
     ) -> impl Future<Output = Result<Page<Self>, QueryError>> + Send;
 
@@ -67,13 +66,10 @@ type Busy<S> = Pin<Box<dyn Future<Output = (Box<Reader<S>>, Result<(), QueryErro
 struct Reader<S: Source> {
     pages: Arc<Pages<S::Store>>,
     source: S,
-    page_size: PageSize,
     records: VecDeque<S::Record>,
     page_end: S::Offset,
     then: Then,
-    live: Live,
-    /// True if trouble is waited for.
-    is_live: bool,
+    attempts: Attempts,
 }
 
 impl<S: Source> Reading<S> {
@@ -85,12 +81,10 @@ impl<S: Source> Reading<S> {
     ) -> Self {
         let reader = Reader {
             source,
-            page_size: PageSize::new(pages.settings.page_size.max(1)),
             records: VecDeque::new(),
             page_end: at.clone(),
             then: Then::ReadOn,
-            live: Live::new(&pages),
-            is_live,
+            attempts: Attempts::new(&pages, is_live),
             pages,
         };
         Self {
@@ -134,7 +128,9 @@ impl<S: Source> Reading<S> {
                 continue;
             };
             match decode(record) {
-                Err(error) if reader.is_live && error.is_transient() => self.go_on(Some(error)),
+                Err(error) if reader.attempts.is_live && error.is_transient() => {
+                    self.go_on(Some(error))
+                }
                 Err(error) => {
                     self.state = State::Ended;
                     return Poll::Ready(Some(Err(error)));
@@ -162,7 +158,7 @@ impl<S: Source> Reading<S> {
             self.state = State::Busy(Box::pin(async move {
                 let outcome = match trouble {
                     Some(error) => {
-                        reader.live.wait_after(&error, &reader.pages).await;
+                        reader.attempts.live.wait_after(&error, &reader.pages).await;
                         Ok(())
                     }
                     None => reader.read().await,
@@ -176,39 +172,21 @@ impl<S: Source> Reading<S> {
 impl<S: Source> Reader<S> {
     /// Reads the next page, when it is time to.
     async fn read(&mut self) -> Result<(), QueryError> {
+        let Self {
+            pages, attempts, ..
+        } = self;
         match std::mem::replace(&mut self.then, Then::ReadOn) {
-            Then::Wait => self.live.wait(&self.pages).await,
-            Then::Pause(delay) => self.pages.sleep(delay).await,
+            Then::Wait => {
+                let limit = pages.settings.refresh_interval;
+                attempts.live.wait(pages, limit).await;
+            }
+            Then::Pause(delay) => pages.sleep(delay).await,
             Then::ReadOn | Then::End => {}
         }
-        let page = self.read_or_wait().await?;
-        self.live.has_read(!page.records.is_empty());
+        let page = attempts.read(&mut self.source, pages).await?;
         self.records = page.records;
         self.page_end = page.end;
         self.then = page.then;
         Ok(())
-    }
-
-    async fn read_or_wait(&mut self) -> Result<Page<S>, QueryError> {
-        loop {
-            self.live.about_to_read();
-            let page = self.source.read(&self.pages, self.page_size.now()).await;
-            match page {
-                Ok(page) => {
-                    self.page_size.grow();
-                    return Ok(page);
-                }
-                // The same page would take as long again.
-                Err(QueryError::Store(error)) if self.page_size.shrinks_after(&error) => {
-                    if self.is_live {
-                        self.live.wait_after(&error, &self.pages).await;
-                    }
-                }
-                Err(error) if self.is_live && error.is_transient() => {
-                    self.live.wait_after(&error, &self.pages).await;
-                }
-                Err(error) => return Err(error),
-            }
-        }
     }
 }

@@ -72,14 +72,12 @@ impl StoreEntries {
             runtime,
             thread,
         );
-        let state_stores = StoresOfKind::start(
+        let state_stores: StoresOfKind<StateHandle> = StoresOfKind::start(
             &settings.state_stores,
             stores.state_stores,
             |settings: &StateStoreSettings| {
-                let shared = settings.change_event_journal.as_ref();
-                shared
-                    .and_then(|plugin_id| journals.get(plugin_id))
-                    .map_or_else(&mut new_live_ids, |journal| journal.live_ids.clone())
+                let journal = journal_of_changes(settings, &journals);
+                journal.map_or_else(&mut new_live_ids, |journal| journal.live_ids.clone())
             },
             runtime,
             thread,
@@ -91,6 +89,12 @@ impl StoreEntries {
             runtime,
             thread,
         );
+        for states in state_stores.entries() {
+            if let Some(journal) = journal_of_changes(&states.settings, &journals) {
+                let stored = journal.handle.stored();
+                states.handle.count_change_events_in(Arc::clone(stored));
+            }
+        }
         Self {
             journals,
             snapshot_stores,
@@ -128,4 +132,12 @@ impl StoreEntries {
         let of_actors = journals.chain(snapshot_stores).chain(state_stores);
         of_actors.chain(self.offset_stores.all())
     }
+}
+
+/// Returns the journal that gets events of the changes of a state store, if there is one.
+fn journal_of_changes<'j>(
+    states: &StateStoreSettings,
+    journals: &'j StoresOfKind<JournalHandle>,
+) -> Option<&'j JournalEntry> {
+    journals.get(states.change_event_journal.as_ref()?)
 }

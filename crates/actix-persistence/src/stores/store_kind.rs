@@ -6,6 +6,7 @@ use std::sync::Arc;
 use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_offset_actor::{OffsetHandle, OffsetSettings};
 use actix_persistence_persistent_actor::LiveIds;
+use actix_persistence_query::EventTail;
 use actix_persistence_snapshot_actor::{SnapshotHandle, SnapshotSettings};
 use actix_persistence_state_actor::StateHandle;
 use actix_persistence_storage_api::{
@@ -28,6 +29,8 @@ pub(crate) trait StoreKind: Send + Sync + Sized + 'static {
     type Settings: StoreSettings;
     /// The live ids of a store that actors are stored in; nothing for one beside it.
     type LiveIds: Send + Sync;
+    /// The part that live queries of a store share.
+    type Tail: Default + Send + Sync;
 
     /// The key of the section that holds a section for each store of the kind.
     const SECTION: &'static str = Self::Settings::SECTION;
@@ -100,6 +103,7 @@ impl StoreKind for JournalHandle {
     type Store = dyn Journal;
     type Settings = JournalStoreSettings;
     type LiveIds = LiveIds;
+    type Tail = EventTail;
 
     fn make(
         plugin: &dyn Plugin,
@@ -142,6 +146,7 @@ impl StoreKind for SnapshotHandle {
     type Store = dyn SnapshotStore;
     type Settings = SnapshotSettings;
     type LiveIds = ();
+    type Tail = ();
 
     fn make(
         plugin: &dyn Plugin,
@@ -226,6 +231,7 @@ impl StoreKind for StateHandle {
     type Store = dyn StateStore;
     type Settings = StateStoreSettings;
     type LiveIds = LiveIds;
+    type Tail = ();
 
     fn make(
         plugin: &dyn Plugin,

@@ -8,6 +8,8 @@ use actix_persistence_storage_api::{
     EventDeletion, EventOffset, EventSelection, Journal, PersistenceIdsQuery, StorageErrorKind,
 };
 use futures_util::{FutureExt, StreamExt, TryStreamExt};
+use tokio::runtime::Builder;
+use tokio::sync::mpsc::unbounded_channel;
 
 use super::fixture::{Fixture, Said, all, ends_with_error, id, said, stored_as, take};
 
@@ -83,6 +85,36 @@ fn a_live_stream_sees_a_write_of_its_process_at_once() {
             fixture.say(&a, number, "word").await;
             let word = (a.clone(), number, "word".to_owned());
             assert_eq!(take(&mut stream, 1).await, [word]);
+        }
+    });
+}
+
+/// A page that is read while others ask whether it is there must reach them, too: the next one may never come.
+#[test]
+fn streams_on_several_threads_see_each_write_at_once() {
+    let fixture = Fixture::new();
+    fixture.run(async {
+        let mut readers: Vec<_> = (0..4)
+            .map(|_| {
+                let mut stream = fixture.live();
+                let (sender, taken) = unbounded_channel();
+                std::thread::spawn(move || {
+                    let runtime = Builder::new_current_thread().build().unwrap();
+                    runtime.block_on(async {
+                        for number in 1..=500 {
+                            assert_eq!(take(&mut stream, 1).await[0].1, number);
+                            sender.send(number).unwrap();
+                        }
+                    });
+                });
+                taken
+            })
+            .collect();
+        for number in 1..=500 {
+            fixture.say(&id("a"), number, "word").await;
+            for taken in &mut readers {
+                assert_eq!(taken.recv().await, Some(number));
+            }
         }
     });
 }
