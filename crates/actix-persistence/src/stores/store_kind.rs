@@ -189,6 +189,7 @@ impl StoreKind for OffsetHandle {
     type Store = dyn OffsetStore;
     type Settings = OffsetSettings;
     type LiveIds = ();
+    type Tail = ();
 
     fn make(
         plugin: &dyn Plugin,
