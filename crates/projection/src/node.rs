@@ -40,6 +40,8 @@ pub(crate) struct Node<S: Source> {
     pub(crate) look: Arc<Notify>,
     /// True once everything is to stop.
     pub(crate) stop: watch::Receiver<bool>,
+    /// Told while somebody waits for the progress.
+    pub(crate) awaited: watch::Receiver<()>,
 }
 
 /// The shares that this process has.
@@ -173,6 +175,7 @@ impl<S: Source> Node<S> {
             settings: self.settings.clone(),
             board: Arc::clone(&self.board),
             lease: watched,
+            awaited: self.awaited.clone(),
         };
         let task = held.runners.spawn(runner.run(taken.clone()));
         held.tasks.insert(task.id(), nr);

@@ -159,6 +159,8 @@ impl<S: Source> ProjectionBuilder<S> {
         }
         let owner: Arc<str> = format!("{}-{}", std::process::id(), Uuid::new_v4().simple()).into();
         let (stop, stops) = watch::channel(false);
+        // Somebody may wait for progress that brings no items.
+        let (awaited, _) = watch::channel(());
         let (board, look) = (Arc::new(Board::default()), Arc::new(Notify::new()));
         let node = Node {
             key: self.key.clone(),
@@ -171,6 +173,7 @@ impl<S: Source> ProjectionBuilder<S> {
             board: Arc::clone(&board),
             look: Arc::clone(&look),
             stop: stops,
+            awaited: awaited.subscribe(),
         };
         let keeper = self.keeper;
         let (has_ended, ended) = watch::channel(());
@@ -188,6 +191,7 @@ impl<S: Source> ProjectionBuilder<S> {
             board,
             look,
             stop,
+            awaited,
             node: Some(node),
         })
     }
@@ -203,6 +207,8 @@ pub struct Projection {
     board: Arc<Board>,
     look: Arc<Notify>,
     stop: watch::Sender<bool>,
+    /// Told while somebody waits for the progress.
+    awaited: watch::Sender<()>,
     node: Option<JoinHandle<()>>,
 }
 
@@ -230,7 +236,8 @@ impl Projection {
 
     /// Waits until everything before an offset was handled, by any process, for at most this time.
     ///
-    /// The offset is one of the same source, such as that of an event.
+    /// The offset is one of the same source, such as that of an event. Progress of other processes that brings no items is
+    /// noticed after their [`idle_progress`](ProjectionSettings::idle_progress).
     ///
     /// # Errors
     /// [`AppliedError::Timeout`], and the errors of the offset store.
@@ -255,6 +262,7 @@ impl Projection {
             if Instant::now() >= end {
                 return Err(AppliedError::Timeout { waited: within });
             }
+            self.awaited.send_replace(());
             sleep(LOOK_AGAIN).await;
         }
     }

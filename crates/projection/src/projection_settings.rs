@@ -47,7 +47,7 @@ pub enum OnFailure {
 
 impl Default for ProjectionSettings {
     /// Returns 1 share, groups of what is there up to 100, 8 ids at a time, a lease of 10 s, `Stop` after 5 attempts, delays
-    /// from 200 ms to 30 s, and 10 s for progress without items.
+    /// from 200 ms to 30 s, and 1 s for progress without items.
     fn default() -> Self {
         Self {
             shares: 1,
@@ -59,7 +59,7 @@ impl Default for ProjectionSettings {
             max_attempts: 5,
             min_back_off: Duration::from_millis(200),
             max_back_off: Duration::from_secs(30),
-            idle_progress: Duration::from_secs(10),
+            idle_progress: Duration::from_secs(1),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_persistence_query::QueryError;
 use actix_persistence_storage_api::{Offset, Progress};
 use futures_util::StreamExt;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::ProjectionSettings;
@@ -39,6 +39,8 @@ pub(super) struct Reader<S: Source> {
     sent: Offset<S::Position>,
     groups: mpsc::Sender<Result<Group<S>, QueryError>>,
     settings: ProjectionSettings,
+    /// Told while somebody waits for the progress.
+    awaited: watch::Receiver<()>,
 }
 
 impl<S: Source> Reader<S> {
@@ -48,6 +50,7 @@ impl<S: Source> Reader<S> {
         pieces: Arc<Pieces<S::Position>>,
         settings: ProjectionSettings,
         groups: mpsc::Sender<Result<Group<S>, QueryError>>,
+        awaited: watch::Receiver<()>,
     ) -> Self {
         let lowest = pieces.lowest();
         Self {
@@ -56,6 +59,7 @@ impl<S: Source> Reader<S> {
             sent: lowest,
             groups,
             settings,
+            awaited,
         }
     }
 
@@ -81,10 +85,12 @@ impl<S: Source> Reader<S> {
         tokio::select! {
             biased;
             first = next::<S>(&mut self.stream, &self.pieces) => items.push(first?),
-            () = idle => {
-                let has_moved = *S::reached(&self.stream) != self.sent;
-                return Ok(has_moved.then(|| self.group(items)));
-            }
+            () = idle => {}
+            Ok(()) = self.awaited.changed() => {}
+        }
+        if items.is_empty() {
+            let has_moved = *S::reached(&self.stream) != self.sent;
+            return Ok(has_moved.then(|| self.group(items)));
         }
         let until = Instant::now() + self.settings.group_within;
         let size = self.settings.group_size.max(1);

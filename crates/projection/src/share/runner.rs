@@ -46,6 +46,8 @@ pub(crate) struct ShareRunner<S: Source> {
     pub(crate) settings: ProjectionSettings,
     pub(crate) board: Arc<Board>,
     pub(crate) lease: watch::Receiver<Lease>,
+    /// Told while somebody waits for the progress.
+    pub(crate) awaited: watch::Receiver<()>,
 }
 
 /// A share that is gone on with.
@@ -109,7 +111,9 @@ impl<S: Source> Running<S> {
         // One group waits while another one is handled.
         let (sender, mut groups) = mpsc::channel(1);
         let settings = self.runner.settings.clone();
-        let reader = Reader::new(&*self.runner.source, Arc::clone(&pieces), settings, sender);
+        let awaited = self.runner.awaited.clone();
+        let source = &*self.runner.source;
+        let reader = Reader::new(source, Arc::clone(&pieces), settings, sender, awaited);
         let _reading = AbortOnDrop(tokio::spawn(reader.run()));
         loop {
             let group = tokio::select! {
