@@ -45,7 +45,7 @@ struct State {
     look: Option<WeakShared<BoxFuture<'static, ()>>>,
 }
 
-/// The part that those who wait for a page share; it reads while any of them is polled.
+/// The look that those who wait for a page share; it reads while any of them is polled.
 type Look = Shared<BoxFuture<'static, ()>>;
 
 /// The place of a stream at the tail, which it leaves when it is dropped.

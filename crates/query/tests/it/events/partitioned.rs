@@ -21,6 +21,7 @@ use actix_rt::System;
 use async_trait::async_trait;
 use fastrand::Rng;
 use tokio::runtime::{Builder, Handle};
+use tokio::time::sleep;
 
 use super::fixture::Said;
 
@@ -36,7 +37,7 @@ pub(crate) struct Partitions {
 }
 
 pub(crate) struct Script {
-    /// Decides which pages end early, if any do.
+    /// Decides which pages end early or come late, if any do.
     early: Option<Rng>,
     /// The partitions that ever had an event.
     used: BTreeSet<Partition>,
@@ -48,6 +49,17 @@ pub(crate) struct Script {
     pub(crate) damaged: Option<&'static str>,
     /// The selections of the pages so far.
     pub(crate) pages: Vec<EventSelection>,
+}
+
+impl Script {
+    /// Returns the time until a page is read, and that until it is there.
+    fn delays(&mut self) -> [Duration; 2] {
+        let millis = self.early.as_mut().map_or([1, 0], |rng| match rng.u8(..4) {
+            0 => [rng.u64(..5), rng.u64(..150)],
+            _ => [rng.u64(..3), rng.u64(..3)],
+        });
+        millis.map(Duration::from_millis)
+    }
 }
 
 impl Partitions {
@@ -156,8 +168,9 @@ impl Hook<Journals> for Partitions {
                 return Err(Fault::new(kind).of(&call));
             }
         }
-        // As a database that takes its time.
-        tokio::time::sleep(Duration::from_millis(1)).await;
+        // As a database that takes its time, before it looks and after.
+        let [before, after] = self.script().delays();
+        sleep(before).await;
         let all = JournalCall::Events {
             query: EventsQuery::new(EventSelection::all(), usize::MAX),
         };
@@ -166,7 +179,9 @@ impl Hook<Journals> for Partitions {
         };
         let last = all.offset.position(Partition::ONLY);
         let last = last.map_or(0, |at| at.ordering - 1);
-        match self.page(&query, all.events, last) {
+        let page = self.page(&query, all.events, last);
+        sleep(after).await;
+        match page {
             Ok(page) => Ok(JournalAnswer::Events(page)),
             Err(id) => Err(Fault::new(StorageErrorKind::Corrupt)
                 .of(&call)
@@ -193,7 +208,7 @@ pub(crate) fn on_paused_clock<T>(test: impl Future<Output = T>) -> T {
 }
 
 impl Partitioned {
-    /// Makes a journal with so many partitions, whose pages end early as the seed decides, or never without one.
+    /// Makes a journal with so many partitions, whose pages end early and come late as the seed decides, or not without one.
     pub(crate) fn new(partitions: u16, seed: Option<u64>, settings: QuerySettings) -> Self {
         let script = Script {
             early: seed.map(Rng::with_seed),

@@ -9,7 +9,7 @@ use actix_persistence_storage_api::{
 };
 use fastrand::Rng;
 use futures_util::StreamExt;
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use tokio::time::{sleep, timeout};
 
 use super::fixture::{Said, said};
@@ -116,10 +116,25 @@ impl World {
         reader.stream = self.journal.queries.events(selection, kept);
     }
 
+    /// Stores while all streams are polled.
+    async fn store_beside_readers(&mut self) {
+        let time = Duration::from_millis(self.rng.u64(20..200));
+        let mut readers = std::mem::take(&mut self.readers);
+        let reading = join_all(readers.iter_mut().map(|reader| reader.take(50, time)));
+        let storing = async {
+            for _ in 0..self.rng.u8(1..20) {
+                self.store().await;
+                sleep(Duration::from_millis(self.rng.u64(..10))).await;
+            }
+        };
+        join(reading, storing).await;
+        self.readers = readers;
+    }
+
     async fn step(&mut self) {
         let number = self.readers.len();
         let nr = self.rng.usize(..number.max(1));
-        match self.rng.u8(..14) {
+        match self.rng.u8(..18) {
             0..=3 => {
                 for _ in 0..self.rng.u8(1..6) {
                     self.store().await;
@@ -141,10 +156,11 @@ impl World {
                 let time = Duration::from_millis(self.rng.u64(..20));
                 self.readers[nr].take(self.rng.usize(..10), time).await;
             }
-            _ => {
+            13 => {
                 let time = Duration::from_millis(self.rng.u64(..200));
                 join_all(self.readers.iter_mut().map(|reader| reader.take(50, time))).await;
             }
+            _ => self.store_beside_readers().await,
         }
     }
 
