@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    Journal, SnapshotStore, StateExtensions, StateStore, StorageError,
+    Journal, OffsetStore, SnapshotStore, StateExtensions, StateStore, StorageError,
 };
 use async_trait::async_trait;
 
@@ -92,7 +92,7 @@ impl UnderTest for dyn Journal {
             Capability::Tags => declared.tags,
             Capability::Purge => declared.purge,
             Capability::EventQueries => self.event_queries().is_some(),
-            Capability::Queries | Capability::SqlSession => false,
+            Capability::Queries | Capability::SqlSession | Capability::Transactions => false,
         }
     }
 }
@@ -111,7 +111,8 @@ impl UnderTest for dyn SnapshotStore {
             | Capability::Purge
             | Capability::Queries
             | Capability::EventQueries
-            | Capability::SqlSession => false,
+            | Capability::SqlSession
+            | Capability::Transactions => false,
         }
     }
 }
@@ -130,7 +131,19 @@ impl UnderTest for dyn StateStore {
             Capability::AtomicBatches
             | Capability::Metadata
             | Capability::Purge
-            | Capability::EventQueries => false,
+            | Capability::EventQueries
+            | Capability::Transactions => false,
         }
+    }
+}
+
+#[async_trait]
+impl UnderTest for dyn OffsetStore {
+    async fn make_ready(&self) -> Result<(), StorageError> {
+        self.initialize().await
+    }
+
+    fn declares(&self, capability: Capability) -> bool {
+        capability == Capability::Transactions && self.has_transactions()
     }
 }

@@ -241,8 +241,8 @@ pub trait OffsetStore: Any + Send + Sync {
     /// Returns what the projection has skipped, the latest first, at most `limit` of it.
     ///
     /// # Contract
-    /// - **O-SKIPPED-1**: The call returns what commits of this projection have skipped, the latest first, and at most `limit`
-    ///   of it.
+    /// - **O-SKIPPED-1**: The call returns what commits of this projection have skipped, the latest first and of one commit the
+    ///   last first, and at most `limit` of it.
     ///
     /// # Errors
     /// The errors of the database.
