@@ -182,7 +182,7 @@ impl<S: Source> ProjectionBuilder<S> {
             node.run().await;
             drop(has_ended);
             // It may be the last to keep the stores open, and closing them waits for this runtime.
-            let _ = tokio::task::spawn_blocking(move || drop(keeper));
+            drop(tokio::task::spawn_blocking(move || drop(keeper)));
         });
         Ok(Projection {
             key: self.key,
