@@ -1,4 +1,4 @@
-//! Reading.
+//! Cases of reading a projection.
 
 use actix_persistence_storage_api::{
     OffsetStore, Progress, ProjectionRecord, ShareRecord, shares_of,

@@ -1,4 +1,4 @@
-//! Registering.
+//! Cases of registering projections.
 
 use actix_persistence_storage_api::OffsetStore;
 

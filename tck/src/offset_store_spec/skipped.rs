@@ -1,4 +1,4 @@
-//! What projections skip.
+//! Cases of what commits skip.
 
 use actix_persistence_storage_api::{OffsetStore, Skipped, Timestamp};
 

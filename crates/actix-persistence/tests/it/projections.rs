@@ -516,7 +516,7 @@ impl Handler<Project<EventEnvelope<Added>>> for Total {
         let amount = item.0.events.as_slice()[0].0;
         let is_first = !self.seen.contains(&amount);
         self.seen.push(amount);
-        if is_first && amount % 2 == 0 {
+        if is_first && amount.is_multiple_of(2) {
             return Err("not yet".into());
         }
         self.sum += amount;

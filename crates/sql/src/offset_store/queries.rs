@@ -4,7 +4,7 @@
 //! the first two are always the name and the version of the projection.
 
 pub(super) const INSERT_PROJECTION: &str =
-    "INSERT INTO {projection_table} (name, version, epoch, paused) VALUES ($1, $2, 0, 0)";
+    "INSERT INTO {projection_table} (name, version, epoch, paused) VALUES ($1, $2, {now}, 0)";
 
 pub(super) const SELECT_KEYS: &str =
     "SELECT name, version FROM {projection_table} ORDER BY name, version";

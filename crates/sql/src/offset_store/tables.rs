@@ -107,8 +107,15 @@ impl<D: Dialect> Transaction<'_, D> {
             self.run(queries::INSERT_MEMBER, values()).await?;
         }
         self.run(queries::DELETE_OLD_MEMBERS, []).await?;
-        let record = self.record().await?;
-        record.ok_or_else(|| self.is_missing())
+        let mut record = self.record().await?.ok_or_else(|| self.is_missing())?;
+        // Even if its time is zero, or has passed meanwhile.
+        if let Err(place) = record
+            .members
+            .binary_search_by(|member| (**member).cmp(owner))
+        {
+            record.members.insert(place, owner.into());
+        }
+        Ok(record)
     }
 
     pub(super) async fn leave(&mut self, owner: &str) -> Result<(), SqlError> {
