@@ -10,6 +10,7 @@ mod column_type;
 mod connection;
 mod connector;
 mod dialect;
+mod event_statements;
 mod group;
 mod ids;
 mod literal_text;
@@ -40,8 +41,11 @@ pub use dialect::{
     JournalDialect, ResultOf, RoleTexts, RowOf, SchemaDialect, SessionDialect, StateDialect,
     StateRows, StatementDialect, TransactionDialect, VersionTexts,
 };
+pub use event_statements::{
+    EventQueryStatements, EventSourceStatements, EventSourceTexts, EventTexts,
+};
 pub use group::{EventRow, Group, Head};
-pub use journal::SqlJournal;
+pub use journal::{QueriedContent, QueriedEvent, SqlJournal};
 pub use literal_text::LiteralText;
 pub use names::SqlNames;
 pub use options::{InvalidOption, Settings, StoreOptions, read_bytes, read_count, within};
@@ -69,9 +73,8 @@ pub use sql_error::{ErrorClass, SqlError, classify};
 pub use sqlx_database::SqlxDatabase;
 pub use state_store::{SqlStateStore, StateRow, row_was_skipped, state_counter_is_missing};
 pub use statements::{
-    BeginningStatements, EventQueryStatements, EventSourceStatements, JournalStatements,
-    LateNumberingStatements, NumberingStatements, PartitionStatements, SnapshotStatements,
-    StateStatements,
+    BeginningStatements, JournalStatements, LateNumberingStatements, NumberingStatements,
+    PartitionStatements, SnapshotStatements, StateStatements,
 };
 pub use table_name::TableName;
 pub use values::{Values, to_bound, to_integer};
