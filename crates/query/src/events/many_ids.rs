@@ -114,6 +114,8 @@ impl Source for ManyIds {
     type Record = RecordEnvelope;
     type Offset = EventOffset;
 
+    const READS_AHEAD: bool = true;
+
     async fn read(
         &mut self,
         pages: &Arc<Pages<JournalHandle>>,
