@@ -146,17 +146,17 @@ impl<D: Dialect> OffsetStore for SqlOffsetStore<D> {
         shares: u16,
         offset: &str,
     ) -> Result<(), StorageError> {
-        let register = || {
-            let input = (shares, offset.to_owned());
-            let operation = Operation::RegisterProjection;
-            self.write(operation, projection, input, |mut on, (shares, offset)| {
+        let input = (shares, offset.to_owned());
+        let operation = Operation::RegisterProjection;
+        let registered = self
+            .write(operation, projection, input, |mut on, (shares, offset)| {
                 Box::pin(async move { on.get().register(shares, &offset).await })
             })
-        };
-        match register().await {
-            // Another one has made it at the same time.
-            Err(error) if error.kind() == StorageErrorKind::Constraint => register().await,
-            result => result,
+            .await;
+        match registered {
+            // Another one may have made it at the same time.
+            Err(error) if self.read(projection).await?.is_none() => Err(error),
+            _ => Ok(()),
         }
     }
 
