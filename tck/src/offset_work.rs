@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use actix_persistence_storage_api::{
-    OffsetStore, ProgressCommit, Session, SessionWork, Sql, StorageError, WriterId,
+    OffsetStore, ProgressCommit, Session, SessionWork, Sql, StateStore, StorageError, WriterId,
 };
 
 use crate::failure::{CaseResult, Failure, expect_eq};
 use crate::offset_steps::{registered, take};
+use crate::subject::Subject;
 
 /// A table with one count, and a projection of its own whose commits look at it.
 pub(crate) struct Counts {
@@ -15,17 +16,24 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Makes the table by the work of commits.
-    pub(crate) async fn make(store: &dyn OffsetStore) -> Result<Self, Failure> {
+    /// Makes the table: in a transaction of the state store in the same database, because the work of a commit cannot where
+    /// definitions commit; in a commit if there is no state store.
+    pub(crate) async fn make(subject: &Subject<dyn OffsetStore>) -> Result<Self, Failure> {
         let random = WriterId::random().to_string().replace('-', "");
         let counts = Self {
             table: format!("tck_{random}"),
         };
         let create = format!("CREATE TABLE {} (n BIGINT NOT NULL)", counts.table);
-        // Where definitions commit by themselves, the store cannot say that its transaction did. The insert tells.
-        let _ = run(store, execute(create)).await?;
+        let states = subject.open_states().await.ok();
+        match states.as_deref().and_then(StateStore::sql) {
+            Some(sql) => {
+                states.as_ref().expect("it has SQL").initialize().await?;
+                sql.transact(execute(create)).await?;
+            }
+            None => run(subject.store(), execute(create)).await??,
+        }
         let insert = format!("INSERT INTO {} (n) VALUES (0)", counts.table);
-        run(store, execute(insert)).await??;
+        run(subject.store(), execute(insert)).await??;
         Ok(counts)
     }
 

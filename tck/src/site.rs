@@ -74,4 +74,9 @@ impl<F: Fixture> Place<dyn OffsetStore> for Site<F> {
     async fn open(&self) -> Result<Arc<dyn OffsetStore>, BoxError> {
         self.fixture.offset_store(&self.place).await
     }
+
+    async fn open_states(&self) -> Result<Arc<dyn StateStore>, BoxError> {
+        let extensions = StateExtensions::default();
+        self.fixture.state_store_with(&self.place, extensions).await
+    }
 }

@@ -29,6 +29,11 @@ pub(crate) trait Place<S: ?Sized>: Send + Sync {
     async fn open_with(&self, _extensions: StateExtensions) -> Result<Arc<S>, BoxError> {
         Err("only state stores have extensions".into())
     }
+
+    /// Opens a state store in the same database, whose transactions may make tables.
+    async fn open_states(&self) -> Result<Arc<dyn StateStore>, BoxError> {
+        Err("only offset stores need one beside them".into())
+    }
 }
 
 /// A store, opened and initialised.
@@ -65,6 +70,11 @@ impl<S: UnderTest + ?Sized> Subject<S> {
     /// Opens another instance on the same place, with what an application adds to it; not initialised yet.
     pub(crate) async fn open_with(&self, extensions: StateExtensions) -> Result<Arc<S>, Failure> {
         Ok(self.place.open_with(extensions).await?)
+    }
+
+    /// Opens a state store in the same database, whose transactions may make tables; not initialised yet.
+    pub(crate) async fn open_states(&self) -> Result<Arc<dyn StateStore>, BoxError> {
+        self.place.open_states().await
     }
 
     /// Returns the store itself.

@@ -36,7 +36,7 @@ fn adding(counts: &Arc<Counts>, result: Result<(), &'static str>) -> SessionWork
 }
 
 async fn store_progress_and_work_together(subject: Subject<dyn OffsetStore>) -> CaseResult {
-    let counts = Arc::new(Counts::make(subject.store()).await?);
+    let counts = Arc::new(Counts::make(&subject).await?);
     let mut taken = taken(subject.store()).await?;
     let key = taken.claim.projection.clone();
     for (n, offset) in [(1, "1"), (2, "2")] {
@@ -53,7 +53,7 @@ async fn store_progress_and_work_together(subject: Subject<dyn OffsetStore>) -> 
 
 async fn store_nothing_if_the_work_fails(subject: Subject<dyn OffsetStore>) -> CaseResult {
     let store = subject.store();
-    let counts = Arc::new(Counts::make(store).await?);
+    let counts = Arc::new(Counts::make(&subject).await?);
     let taken = taken(store).await?;
     let key = &taken.claim.projection;
     store.count_attempt(&taken.claim).await?;
@@ -75,7 +75,7 @@ async fn store_nothing_if_the_work_fails(subject: Subject<dyn OffsetStore>) -> C
 
 async fn run_no_work_of_a_refused_commit(subject: Subject<dyn OffsetStore>) -> CaseResult {
     let store = subject.store();
-    let counts = Arc::new(Counts::make(store).await?);
+    let counts = Arc::new(Counts::make(&subject).await?);
     let old = taken(store).await?;
     let key = &old.claim.projection;
     let new = take(store, key, 0, "b").await;
@@ -104,7 +104,7 @@ async fn run_works_of_one_share_one_after_the_other(
 ) -> CaseResult {
     const CALLS: usize = 6;
     let stores = [subject.share(), subject.another().await?];
-    let counts = Arc::new(Counts::make(subject.store()).await?);
+    let counts = Arc::new(Counts::make(&subject).await?);
     let taken = taken(subject.store()).await?;
     let under_way = Arc::new(AtomicUsize::new(0));
     let calls = (0..CALLS).map(|nr| {
