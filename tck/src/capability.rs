@@ -12,6 +12,7 @@ pub(crate) enum Capability {
     Queries,
     EventQueries,
     SqlSession,
+    Transactions,
 }
 
 impl Capability {
@@ -25,6 +26,7 @@ impl Capability {
             Capability::Queries => "queries",
             Capability::EventQueries => "event_queries",
             Capability::SqlSession => "sql_session",
+            Capability::Transactions => "transactions",
         }
     }
 }

@@ -1,15 +1,30 @@
 //! The trait that a plugin implements for the kit: places for stores, and stores opened there.
 
 use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{Journal, SnapshotStore, StateExtensions, StateStore};
+use actix_persistence_storage_api::{
+    Journal, OffsetStore, SnapshotStore, StateExtensions, StateStore,
+};
 use async_trait::async_trait;
 
 use crate::fronts::{Fronted, Fronts};
 
 /// The reason why a fixture could not open a store.
 pub type BoxError = Box<dyn Error + Send + Sync>;
+
+/// The error of a fixture whose plugin has no offset store: [`Kit::stores`](crate::Kit::stores) leaves its cases out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoOffsetStore;
+
+impl fmt::Display for NoOffsetStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the fixture opens no offset store")
+    }
+}
+
+impl Error for NoOffsetStore {}
 
 /// Makes places for stores, and opens stores there, for the kit.
 ///
@@ -76,6 +91,16 @@ pub trait Fixture: Send + Sync + 'static {
         _extensions: StateExtensions,
     ) -> Result<Arc<dyn StateStore>, BoxError> {
         Err("the fixture opens no state store with extensions".into())
+    }
+
+    /// Opens the offset store in a place; everything is as for [`journal`](Self::journal).
+    ///
+    /// If it has transactions, it must have the rights to make tables: cases do so in the work of commits.
+    ///
+    /// # Errors
+    /// [`NoOffsetStore`] if there is none; any other error makes the case fail.
+    async fn offset_store(&self, _place: &Self::Place) -> Result<Arc<dyn OffsetStore>, BoxError> {
+        Err(NoOffsetStore.into())
     }
 
     /// Returns the cases, by their names without prefix, that must show as ignored because of capabilities that are

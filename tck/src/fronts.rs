@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{Journal, SnapshotStore, StateExtensions, StateStore};
+use actix_persistence_storage_api::{
+    Journal, OffsetStore, SnapshotStore, StateExtensions, StateStore,
+};
 use async_trait::async_trait;
 
 use crate::{BoxError, Fixture};
@@ -17,6 +19,7 @@ pub struct Fronts {
     journal: Option<Front<dyn Journal>>,
     snapshot_store: Option<Front<dyn SnapshotStore>>,
     state_store: Option<Front<dyn StateStore>>,
+    offset_store: Option<Front<dyn OffsetStore>>,
 }
 
 impl Fronts {
@@ -58,6 +61,19 @@ impl Fronts {
         front: impl Fn(Arc<dyn StateStore>) -> Result<S, E> + Send + Sync + 'static,
     ) -> Self {
         self.state_store = Some(Box::new(move |store| match front(store) {
+            Ok(store) => Ok(Arc::new(store)),
+            Err(error) => Err(error.into()),
+        }));
+        self
+    }
+
+    /// Sets the function that puts another offset store in front of the one that is tested.
+    #[must_use]
+    pub fn offset_store<S: OffsetStore + 'static, E: Into<BoxError>>(
+        mut self,
+        front: impl Fn(Arc<dyn OffsetStore>) -> Result<S, E> + Send + Sync + 'static,
+    ) -> Self {
+        self.offset_store = Some(Box::new(move |store| match front(store) {
             Ok(store) => Ok(Arc::new(store)),
             Err(error) => Err(error.into()),
         }));
@@ -118,6 +134,11 @@ impl<F: Fixture> Fixture for Fronted<F> {
     ) -> Result<Arc<dyn StateStore>, BoxError> {
         let store = self.fixture.state_store_with(place, extensions).await?;
         put(self.fronts.state_store.as_ref(), store)
+    }
+
+    async fn offset_store(&self, place: &F::Place) -> Result<Arc<dyn OffsetStore>, BoxError> {
+        let store = self.fixture.offset_store(place).await?;
+        put(self.fronts.offset_store.as_ref(), store)
     }
 
     fn expected_ignored(&self) -> Vec<String> {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
+use actix_persistence_storage_api::{Journal, OffsetStore, SnapshotStore, StateStore};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::runtime::Handle;
 
@@ -20,7 +20,7 @@ mod suite;
 
 pub use run::{CaseOutcome, CaseReport};
 use run::{Prepared, execute};
-use suite::{PrepareSuite, Suite};
+use suite::{PrepareSuite, Presence, Suite};
 
 /// The kit: every case of the contract, run on the stores of the given fixtures.
 ///
@@ -38,42 +38,56 @@ impl Kit {
         Self::default()
     }
 
-    /// Adds every spec on the stores of a fixture.
+    /// Adds every spec on the stores of a fixture; without `offset_store_spec` if it has [no offset
+    /// store](crate::NoOffsetStore).
     ///
     /// With a prefix such as `proxied`, the cases are called `proxied::journal_spec::...`.
     #[must_use]
     pub fn stores(self, prefix: &str, fixture: impl Fixture) -> Self {
         let fixture = Arc::new(fixture);
-        self.suite::<dyn Journal, _>(prefix, &fixture)
-            .suite::<dyn SnapshotStore, _>(prefix, &fixture)
-            .suite::<dyn StateStore, _>(prefix, &fixture)
+        self.suite::<dyn Journal, _>(prefix, &fixture, Presence::Needed)
+            .suite::<dyn SnapshotStore, _>(prefix, &fixture, Presence::Needed)
+            .suite::<dyn StateStore, _>(prefix, &fixture, Presence::Needed)
+            .suite::<dyn OffsetStore, _>(prefix, &fixture, Presence::Optional)
     }
 
     /// Adds `journal_spec`, `journal_serialization_spec` and `event_queries_spec` on the journals of a fixture.
     #[must_use]
     pub fn journal(self, prefix: &str, fixture: impl Fixture) -> Self {
-        self.suite::<dyn Journal, _>(prefix, &Arc::new(fixture))
+        self.suite::<dyn Journal, _>(prefix, &Arc::new(fixture), Presence::Needed)
     }
 
     /// Adds `snapshot_store_spec` and `snapshot_store_serialization_spec` on the snapshot stores of a fixture.
     #[must_use]
     pub fn snapshot_store(self, prefix: &str, fixture: impl Fixture) -> Self {
-        self.suite::<dyn SnapshotStore, _>(prefix, &Arc::new(fixture))
+        self.suite::<dyn SnapshotStore, _>(prefix, &Arc::new(fixture), Presence::Needed)
     }
 
     /// Adds `durable_state_store_spec`, `durable_state_extensions_spec` and `state_queries_spec` on the state stores of
     /// a fixture.
     #[must_use]
     pub fn state_store(self, prefix: &str, fixture: impl Fixture) -> Self {
-        self.suite::<dyn StateStore, _>(prefix, &Arc::new(fixture))
+        self.suite::<dyn StateStore, _>(prefix, &Arc::new(fixture), Presence::Needed)
     }
 
-    fn suite<S: Specified + ?Sized, F: Fixture>(mut self, prefix: &str, fixture: &Arc<F>) -> Self
+    /// Adds `offset_store_spec` on the offset stores of a fixture.
+    #[must_use]
+    pub fn offset_store(self, prefix: &str, fixture: impl Fixture) -> Self {
+        self.suite::<dyn OffsetStore, _>(prefix, &Arc::new(fixture), Presence::Needed)
+    }
+
+    fn suite<S: Specified + ?Sized, F: Fixture>(
+        mut self,
+        prefix: &str,
+        fixture: &Arc<F>,
+        presence: Presence,
+    ) -> Self
     where
         Site<F>: Place<S>,
     {
         self.suites.push(Box::new(Suite::<S> {
             prefix: prefix.to_owned(),
+            presence,
             expected_ignored: fixture.expected_ignored(),
             create: places(fixture),
         }));

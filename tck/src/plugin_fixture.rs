@@ -3,19 +3,21 @@
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    Journal, Origin, Plugin, Section, SnapshotStore, StateExtensions, StateStore,
+    Journal, OffsetStore, Origin, Plugin, Section, SnapshotStore, StateExtensions, StateStore,
 };
 use async_trait::async_trait;
 
-use crate::{BoxError, Fixture, cases_needing};
+use crate::{BoxError, Fixture, NoOffsetStore, cases_needing};
 
 /// A fixture that opens the stores of a [`Plugin`] as an application's config would.
 ///
-/// The plugin must have all three kinds of stores, or the kit be given those that it has by
-/// [`Kit::journal`](crate::Kit::journal) and its siblings.
+/// The plugin must have a journal, a snapshot store and a state store, or the kit be given those that it has by
+/// [`Kit::journal`](crate::Kit::journal) and its siblings. For one that has an offset store, too, call
+/// [`with_offset_store`](Self::with_offset_store).
 pub struct PluginFixture<P, M> {
     plugin: P,
     make: M,
+    has_offset_store: bool,
     expected_ignored: Vec<String>,
 }
 
@@ -31,8 +33,16 @@ where
         Self {
             plugin,
             make,
+            has_offset_store: false,
             expected_ignored: Vec::new(),
         }
+    }
+
+    /// Opens the offset store of the plugin, too.
+    #[must_use]
+    pub fn with_offset_store(mut self) -> Self {
+        self.has_offset_store = true;
+        self
     }
 
     /// Expects the cases to be ignored that need one of these capabilities, as [`cases_needing`] does.
@@ -78,6 +88,16 @@ where
         extensions: StateExtensions,
     ) -> Result<Arc<dyn StateStore>, BoxError> {
         Ok(self.plugin.state_store(section, &extensions)?)
+    }
+
+    async fn offset_store(
+        &self,
+        (section, _): &Self::Place,
+    ) -> Result<Arc<dyn OffsetStore>, BoxError> {
+        match self.has_offset_store {
+            true => Ok(self.plugin.offset_store(section)?),
+            false => Err(NoOffsetStore.into()),
+        }
     }
 
     fn expected_ignored(&self) -> Vec<String> {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{Journal, SnapshotStore, StateExtensions, StateStore};
+use actix_persistence_storage_api::{
+    Journal, OffsetStore, SnapshotStore, StateExtensions, StateStore,
+};
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -63,6 +65,18 @@ impl<F: Fixture> Place<dyn StateStore> for Site<F> {
         &self,
         extensions: StateExtensions,
     ) -> Result<Arc<dyn StateStore>, BoxError> {
+        self.fixture.state_store_with(&self.place, extensions).await
+    }
+}
+
+#[async_trait]
+impl<F: Fixture> Place<dyn OffsetStore> for Site<F> {
+    async fn open(&self) -> Result<Arc<dyn OffsetStore>, BoxError> {
+        self.fixture.offset_store(&self.place).await
+    }
+
+    async fn open_states(&self) -> Result<Arc<dyn StateStore>, BoxError> {
+        let extensions = StateExtensions::default();
         self.fixture.state_store_with(&self.place, extensions).await
     }
 }

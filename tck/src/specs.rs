@@ -1,11 +1,11 @@
 //! The list of all specs, by the kind of store that they are for.
 
-use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
+use actix_persistence_storage_api::{Journal, OffsetStore, SnapshotStore, StateStore};
 
 use crate::case::{CaseInfo, Spec};
 use crate::subject::UnderTest;
 use crate::{durable_state_extensions_spec, durable_state_store_spec, state_queries_spec};
-use crate::{event_queries_spec, journal_serialization_spec, journal_spec};
+use crate::{event_queries_spec, journal_serialization_spec, journal_spec, offset_store_spec};
 use crate::{snapshot_store_serialization_spec, snapshot_store_spec};
 
 /// A kind of store that the kit has specs for.
@@ -37,11 +37,16 @@ impl Specified for dyn StateStore {
     ];
 }
 
+impl Specified for dyn OffsetStore {
+    const SPECS: &'static [Spec<Self>] = &[offset_store_spec::SPEC];
+}
+
 /// Returns every case of every spec, in the order of the specs.
 pub fn cases() -> Vec<CaseInfo> {
     infos::<dyn Journal>()
         .chain(infos::<dyn SnapshotStore>())
         .chain(infos::<dyn StateStore>())
+        .chain(infos::<dyn OffsetStore>())
         .collect()
 }
 

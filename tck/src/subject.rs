@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    Journal, SnapshotStore, StateExtensions, StateStore, StorageError,
+    Journal, OffsetStore, SnapshotStore, StateExtensions, StateStore, StorageError,
 };
 use async_trait::async_trait;
 
@@ -28,6 +28,11 @@ pub(crate) trait Place<S: ?Sized>: Send + Sync {
     /// Opens a state store with what an application adds to it.
     async fn open_with(&self, _extensions: StateExtensions) -> Result<Arc<S>, BoxError> {
         Err("only state stores have extensions".into())
+    }
+
+    /// Opens a state store in the same database, whose transactions may make tables.
+    async fn open_states(&self) -> Result<Arc<dyn StateStore>, BoxError> {
+        Err("only offset stores need one beside them".into())
     }
 }
 
@@ -67,6 +72,11 @@ impl<S: UnderTest + ?Sized> Subject<S> {
         Ok(self.place.open_with(extensions).await?)
     }
 
+    /// Opens a state store in the same database, whose transactions may make tables; not initialised yet.
+    pub(crate) async fn open_states(&self) -> Result<Arc<dyn StateStore>, BoxError> {
+        self.place.open_states().await
+    }
+
     /// Returns the store itself.
     pub(crate) fn store(&self) -> &S {
         &self.store
@@ -92,7 +102,7 @@ impl UnderTest for dyn Journal {
             Capability::Tags => declared.tags,
             Capability::Purge => declared.purge,
             Capability::EventQueries => self.event_queries().is_some(),
-            Capability::Queries | Capability::SqlSession => false,
+            Capability::Queries | Capability::SqlSession | Capability::Transactions => false,
         }
     }
 }
@@ -111,7 +121,8 @@ impl UnderTest for dyn SnapshotStore {
             | Capability::Purge
             | Capability::Queries
             | Capability::EventQueries
-            | Capability::SqlSession => false,
+            | Capability::SqlSession
+            | Capability::Transactions => false,
         }
     }
 }
@@ -130,7 +141,19 @@ impl UnderTest for dyn StateStore {
             Capability::AtomicBatches
             | Capability::Metadata
             | Capability::Purge
-            | Capability::EventQueries => false,
+            | Capability::EventQueries
+            | Capability::Transactions => false,
         }
+    }
+}
+
+#[async_trait]
+impl UnderTest for dyn OffsetStore {
+    async fn make_ready(&self) -> Result<(), StorageError> {
+        self.initialize().await
+    }
+
+    fn declares(&self, capability: Capability) -> bool {
+        capability == Capability::Transactions && self.has_transactions()
     }
 }

@@ -5,17 +5,19 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use actix_persistence_journal_actor::JournalHandle;
+use actix_persistence_offset_actor::OffsetHandle;
 #[cfg(feature = "encryption")]
 use actix_persistence_persistent_actor::KeyStore;
 use actix_persistence_persistent_actor::{
     BackOffSettings, DeadLetters, OverflowReplies, OverflowStrategy, PublishedEvents, SerdeFormat,
     SerializerCollision, Serializers, StashPolicy,
 };
+use actix_persistence_projection::RunningProjections;
 use actix_persistence_snapshot_actor::SnapshotHandle;
 use actix_persistence_state_actor::StateHandle;
 use actix_persistence_storage_api::{
-    AdditionalColumn, ChangeHandler, Journal, Plugin, Roles, SchemaSteps, Section, SnapshotStore,
-    StateStore,
+    AdditionalColumn, ChangeHandler, Journal, OffsetStore, Plugin, Roles, SchemaSteps, Section,
+    SnapshotStore, StateStore,
 };
 use actix_persistence_store_actor::StoreThread;
 use tokio::runtime::{self, Runtime};
@@ -63,6 +65,7 @@ struct LeftOut {
     journals: bool,
     snapshot_stores: bool,
     state_stores: bool,
+    offset_stores: bool,
 }
 
 impl Builder {
@@ -107,7 +110,7 @@ impl Builder {
         self
     }
 
-    /// Stores events, snapshots and states in one SQLite file, as [`Persistence::sqlite`] does, under the plugin id
+    /// Stores events, snapshots, states and the progress of projections in one SQLite file, as [`Persistence::sqlite`] does, under the plugin id
     /// `sqlite`. The config may hold further settings in the sections of this id, and other stores; these are the
     /// defaults.
     #[cfg(feature = "sqlite")]
@@ -122,6 +125,7 @@ impl Builder {
         self.journal("memory", Arc::new(storage.journal()))
             .snapshot_store("memory", Arc::new(storage.snapshot_store()))
             .state_store("memory", Arc::new(storage.state_store()))
+            .offset_store("memory", Arc::new(storage.offset_store()))
     }
 
     /// Adds a journal that the program made itself, under this plugin id; the first one is the default unless the
@@ -140,6 +144,12 @@ impl Builder {
     /// Adds a state store that the program made itself, as [`journal`](Self::journal).
     pub fn state_store(mut self, plugin_id: &str, store: Arc<dyn StateStore>) -> Self {
         self.made.state_stores.add(plugin_id, store);
+        self
+    }
+
+    /// Adds an offset store that the program made itself, as [`journal`](Self::journal).
+    pub fn offset_store(mut self, plugin_id: &str, store: Arc<dyn OffsetStore>) -> Self {
+        self.made.offset_stores.add(plugin_id, store);
         self
     }
 
@@ -275,6 +285,12 @@ impl Builder {
         self
     }
 
+    /// Opens no offset store, even if the config has one: as if it had none. Its keys are still checked.
+    pub fn without_offset_stores(mut self) -> Self {
+        self.left_out.offset_stores = true;
+        self
+    }
+
     /// Opens every store of the config that is not left out, and waits for the first attempt of each.
     ///
     /// # Errors
@@ -325,6 +341,12 @@ impl Builder {
             &mut schemas,
             &mut mistakes,
         );
+        builder.add_schemas::<OffsetHandle>(
+            &settings.offset_stores,
+            roles,
+            &mut schemas,
+            &mut mistakes,
+        );
         mistakes.check()?;
         Ok(schemas)
     }
@@ -361,6 +383,7 @@ impl Builder {
             published_events: PublishedEvents::new(settings.notifications.published_events),
             dead_letters: DeadLetters::new(settings.notifications.dead_letters),
             environments: Mutex::new(HashMap::new()),
+            projections: RunningProjections::default(),
             _thread: thread,
             runtime: Some(runtime),
         })
@@ -376,6 +399,7 @@ impl Builder {
                 JournalHandle::SECTION,
                 SnapshotHandle::SECTION,
                 StateHandle::SECTION,
+                OffsetHandle::SECTION,
             ] {
                 self.config = self
                     .config
@@ -424,10 +448,12 @@ impl Builder {
         leave_out(self.left_out.journals, &mut settings.journals);
         leave_out(self.left_out.snapshot_stores, &mut settings.snapshot_stores);
         leave_out(self.left_out.state_stores, &mut settings.state_stores);
+        leave_out(self.left_out.offset_stores, &mut settings.offset_stores);
         let stores = NewStores {
             journals: self.make::<JournalHandle>(&settings.journals, &mut mistakes),
             snapshot_stores: self.make::<SnapshotHandle>(&settings.snapshot_stores, &mut mistakes),
             state_stores: self.make::<StateHandle>(&settings.state_stores, &mut mistakes),
+            offset_stores: self.make::<OffsetHandle>(&settings.offset_stores, &mut mistakes),
         };
         mistakes.check()?;
         Ok((settings, stores))

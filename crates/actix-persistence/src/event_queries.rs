@@ -10,7 +10,8 @@ impl Persistence {
     /// Returns the queries over the events of one journal, or of the default one for `None`: the ids, the events of one
     /// id, and those of many in the order of their commits, as streams of typed events.
     ///
-    /// Only reads. The stores stay open as long as the queries and their streams.
+    /// Only reads. The stores stay open as long as the queries and their streams. All live streams over one journal share the
+    /// reading of new events, whichever call they are from.
     ///
     /// ```
     /// # use actix_persistence::prelude::*;
@@ -66,6 +67,7 @@ impl Persistence {
     ) -> Result<EventQuery, QueriesError> {
         let (handle, runtime) = (entry.handle.clone(), self.0.store_runtime().clone());
         let queries = EventQuery::new(handle, runtime, self.clone(), settings)?;
+        let queries = queries.with_tail(entry.tail.clone());
         Ok(queries.with_serializers(self.0.serializers.clone()))
     }
 }

@@ -44,6 +44,14 @@ pub enum OpenError {
         /// The error of the store.
         source: StorageError,
     },
+    /// An offset store cannot be used.
+    #[error("could not open the offset store '{plugin_id}'")]
+    OffsetStore {
+        /// The plugin id of the offset store.
+        plugin_id: String,
+        /// The error of the store.
+        source: StorageError,
+    },
     /// The threads for the stores could not be started.
     #[error("could not start the threads of the stores")]
     Threads(#[source] io::Error),

@@ -13,6 +13,7 @@ use actix_persistence_persistent_actor::{
     PublishedEvents, RecoveryError, Serializers, StartError, StashPolicy, UnknownStore, start,
     start_in, start_when_stopped,
 };
+use actix_persistence_projection::RunningProjections;
 use actix_persistence_storage_api::{PersistenceId, StateStore, StorageError};
 use actix_persistence_store_actor::StoreThread;
 use tokio::runtime::Runtime;
@@ -39,6 +40,8 @@ pub(crate) struct Shared {
     pub(crate) dead_letters: DeadLetters,
     /// The environment of each combination of plugin ids in use; none of these ids is left to a default.
     pub(crate) environments: Mutex<HashMap<PluginIds, Arc<Environment>>>,
+    /// The projections that run in this process.
+    pub(crate) projections: RunningProjections,
     /// The thread on which the store actors live.
     pub(crate) _thread: StoreThread,
     /// The runtime on which the stores work; `None` only while it is being dropped.
@@ -74,7 +77,7 @@ impl Persistence {
         Self::builder().config(config).open().await
     }
 
-    /// Stores events, snapshots and states in one SQLite file, which is created if it does not exist; relative to the
+    /// Stores events, snapshots, states and the progress of projections in one SQLite file, which is created if it does not exist; relative to the
     /// working directory.
     ///
     /// # Errors
@@ -292,6 +295,12 @@ impl Persistence {
         Some(&entry.effective_config)
     }
 
+    /// Returns the settings of an offset store, as [`journal_config`](Self::journal_config).
+    pub fn offset_store_config(&self, plugin_id: &str) -> Option<&str> {
+        let entry = self.0.stores.offset_stores.get(plugin_id)?;
+        Some(&entry.effective_config)
+    }
+
     /// Returns the journal of a plugin id as type `J`, for methods that only this type has; `None` if there is no such
     /// journal, or it has another type.
     pub fn journal<J: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<J>> {
@@ -352,6 +361,7 @@ impl fmt::Debug for Persistence {
             .field("journals", &self.0.stores.journals)
             .field("snapshot_stores", &self.0.stores.snapshot_stores)
             .field("state_stores", &self.0.stores.state_stores)
+            .field("offset_stores", &self.0.stores.offset_stores)
             .finish_non_exhaustive()
     }
 }

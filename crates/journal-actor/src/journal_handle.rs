@@ -334,8 +334,8 @@ impl JournalHandle {
     /// Returns the number of calls of this process so far that stored events: after each it is worth while to look for new
     /// ones.
     ///
-    /// Others write, too, and a state store may store events of its changes: so this is no replacement for looking now and
-    /// then.
+    /// Those of a state store that stores events of its changes are among them if it was told to count them here. Other
+    /// processes write, too: so this is no replacement for looking now and then.
     pub fn stored(&self) -> &Arc<Observed<u64>> {
         self.inner.front.service().stored()
     }

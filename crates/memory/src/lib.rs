@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod journal;
+mod offset_store;
 mod snapshot_store;
 mod state_store;
 
@@ -9,6 +10,7 @@ mod storage;
 mod plugin;
 
 pub use journal::MemoryJournal;
+pub use offset_store::MemoryOffsetStore;
 pub use plugin::MemoryPlugin;
 pub use snapshot_store::MemorySnapshotStore;
 pub use state_store::MemoryStateStore;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use actix_persistence_storage_api::{
-    ConfigErrors, Journal, Plugin, Section, SnapshotStore, StateExtensions, StateStore,
+    ConfigErrors, Journal, OffsetStore, Plugin, Section, SnapshotStore, StateExtensions, StateStore,
 };
 
 use crate::MemoryStorage;
@@ -62,6 +62,10 @@ impl Plugin for MemoryPlugin {
     ) -> Result<Arc<dyn StateStore>, ConfigErrors> {
         extensions.check_without_sql(section, self.name())?;
         Ok(Arc::new(self.storage_of(section)?.state_store()))
+    }
+
+    fn offset_store(&self, section: &Section) -> Result<Arc<dyn OffsetStore>, ConfigErrors> {
+        Ok(Arc::new(self.storage_of(section)?.offset_store()))
     }
 }
 

@@ -4,11 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::journal::Streams;
+use crate::offset_store::Projections;
 use crate::snapshot_store::Snapshots;
 use crate::state_store::States;
-use crate::{MemoryJournal, MemorySnapshotStore, MemoryStateStore};
+use crate::{MemoryJournal, MemoryOffsetStore, MemorySnapshotStore, MemoryStateStore};
 
-/// The data of any number of journals, snapshot stores and state stores; clones are the same storage.
+/// The data of any number of journals, snapshot stores, state stores and offset stores; clones are the same storage.
 ///
 /// Making a store from it stands for opening a database: what earlier stores wrote is there.
 /// The data is gone when the storage and the last store made from it are dropped.
@@ -17,6 +18,7 @@ pub struct MemoryStorage {
     streams: Arc<Streams>,
     snapshots: Arc<Snapshots>,
     states: Arc<States>,
+    projections: Arc<Projections>,
 }
 
 impl MemoryStorage {
@@ -38,6 +40,11 @@ impl MemoryStorage {
     /// Returns a state store on this storage.
     pub fn state_store(&self) -> MemoryStateStore {
         MemoryStateStore::on(Arc::clone(&self.states))
+    }
+
+    /// Returns an offset store on this storage.
+    pub fn offset_store(&self) -> MemoryOffsetStore {
+        MemoryOffsetStore::on(Arc::clone(&self.projections))
     }
 }
 

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use actix_persistence_journal_actor::{JournalProxy, JournalSettings};
 use actix_persistence_memory::MemoryStorage;
+use actix_persistence_offset_actor::{OffsetSettings, OffsetStoreProxy};
 use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
 use actix_persistence_state_actor::{StateSettings, StateStoreProxy};
-use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
+use actix_persistence_storage_api::{Journal, OffsetStore, SnapshotStore, StateStore};
 use actix_persistence_tck::{BoxError, Fixture, Fronts, Kit, cases_needing};
 use async_trait::async_trait;
 
@@ -36,9 +37,16 @@ impl Fixture for Memory {
         Ok(Arc::new(storage.state_store()))
     }
 
-    /// There is no database that an application could add columns, tables and statements to.
+    async fn offset_store(
+        &self,
+        storage: &MemoryStorage,
+    ) -> Result<Arc<dyn OffsetStore>, BoxError> {
+        Ok(Arc::new(storage.offset_store()))
+    }
+
+    /// There is no database that an application could add columns, tables and statements to, nor one for the work of commits.
     fn expected_ignored(&self) -> Vec<String> {
-        cases_needing(&["sql_session"])
+        cases_needing(&["sql_session", "transactions"])
     }
 }
 
@@ -46,7 +54,8 @@ fn main() -> ExitCode {
     let actors = Fronts::new()
         .journal(|journal| JournalProxy::spawn(journal, JournalSettings::new("tck")))
         .snapshot_store(|store| SnapshotStoreProxy::spawn(store, SnapshotSettings::new("tck")))
-        .state_store(|store| StateStoreProxy::spawn(store, StateSettings::new("tck")));
+        .state_store(|store| StateStoreProxy::spawn(store, StateSettings::new("tck")))
+        .offset_store(|store| OffsetStoreProxy::spawn(store, OffsetSettings::new("tck")));
     Kit::new()
         .stores("", Memory)
         .stores("proxied", Memory.through(actors))

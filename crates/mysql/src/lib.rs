@@ -14,7 +14,9 @@ mod queries;
 mod schema;
 mod states;
 
-use actix_persistence_sql::{SqlJournal, SqlPlugin, SqlSnapshotStore, SqlStateStore};
+use actix_persistence_sql::{
+    SqlJournal, SqlOffsetStore, SqlPlugin, SqlSnapshotStore, SqlStateStore,
+};
 
 pub use actix_persistence_sql::{InvalidOption, Secret, ServerOptions, StoreOptions, TlsMode};
 pub use connection::MysqlConnector;
@@ -38,6 +40,9 @@ pub type MysqlSnapshotStore = SqlSnapshotStore<Mysql>;
 ///
 /// Several state stores, in one process or many, may use one table: the revision decides who may write.
 pub type MysqlStateStore = SqlStateStore<Mysql>;
+
+/// An offset store in a MySQL or MariaDB database, which may be that of a journal.
+pub type MysqlOffsetStore = SqlOffsetStore<Mysql>;
 
 /// Pools of the application, by the names that sections give them as `pool`.
 #[cfg(feature = "sqlx-0_9")]

@@ -6,6 +6,7 @@
 mod counter_queries;
 mod event_queries;
 mod journal_queries;
+mod projection_queries;
 mod rows;
 mod snapshot_queries;
 mod state_queries;
@@ -212,6 +213,29 @@ pub(crate) const TRY_SNAPSHOT_STORE: &[&str] = &[
      FROM {snapshot_table} WHERE 1 = 0",
     "UPDATE {snapshot_table} SET timestamp = timestamp WHERE 1 = 0",
     "DELETE FROM {snapshot_table} WHERE 1 = 0",
+];
+
+/// The same of an offset store.
+pub(crate) const TRY_OFFSET_STORE: &[&str] = &[
+    "INSERT INTO {projection_table} (name, version, epoch, paused)
+     SELECT name, version, epoch, paused FROM {projection_table} WHERE 1 = 0",
+    "UPDATE {projection_table} SET epoch = epoch WHERE 1 = 0",
+    "DELETE FROM {projection_table} WHERE 1 = 0",
+    "INSERT INTO {share_table} (name, version, share_nr, epoch, attempts, progress, halted)
+     SELECT name, version, share_nr, epoch, attempts, progress, halted FROM {share_table} WHERE 1 = 0",
+    "UPDATE {share_table} SET epoch = epoch WHERE 1 = 0",
+    "DELETE FROM {share_table} WHERE 1 = 0",
+    "INSERT INTO {lease_table} (name, version, share_nr, owner, expires)
+     SELECT name, version, share_nr, owner, expires FROM {lease_table} WHERE 1 = 0",
+    "UPDATE {lease_table} SET expires = expires WHERE 1 = 0",
+    "DELETE FROM {lease_table} WHERE 1 = 0",
+    "INSERT INTO {member_table} (name, version, owner, expires)
+     SELECT name, version, owner, expires FROM {member_table} WHERE 1 = 0",
+    "UPDATE {member_table} SET expires = expires WHERE 1 = 0",
+    "DELETE FROM {member_table} WHERE 1 = 0",
+    "INSERT INTO {skipped_table} (name, version, item, position, reason, skipped_at)
+     SELECT name, version, item, position, reason, skipped_at FROM {skipped_table} WHERE 1 = 0",
+    "DELETE FROM {skipped_table} WHERE 1 = 0",
 ];
 
 /// The same of a table of states.

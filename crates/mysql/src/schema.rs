@@ -11,7 +11,8 @@ use crate::queries::{
     COLUMNS, CREATE_INDEX, CREATE_VERSION_TABLE, DROP_INDEX, EVENT_COUNTERS, EVENTS_AHEAD,
     FORGET_VERSION, HAS_STATE_INDEX, INDEX_STATE, OTHER_PAYLOADS, RAISE_EVENT_COUNTER,
     RAISE_STATE_COUNTER, SELECT_STEPS, SELECT_VERSION, SET_VERSION, STATE_COUNTERS, STATES_AHEAD,
-    TABLE_EXISTS, TRY_JOURNAL, TRY_LOCK_SCHEMA, TRY_SNAPSHOT_STORE, TRY_STATE_STORE, WITHOUT_LIMIT,
+    TABLE_EXISTS, TRY_JOURNAL, TRY_LOCK_SCHEMA, TRY_OFFSET_STORE, TRY_SNAPSHOT_STORE,
+    TRY_STATE_STORE, WITHOUT_LIMIT,
 };
 
 impl SchemaDialect for Mysql {
@@ -31,6 +32,9 @@ impl SchemaDialect for Mysql {
     const MORE_JOURNAL_TABLES: &'static [&'static str] = &["ordering"];
     const SNAPSHOT_STEPS: &'static [Migration] = &[Migration::in_transaction(include_str!(
         "../migrations/0001_snapshot_store.sql"
+    ))];
+    const PROJECTION_STEPS: &'static [Migration] = &[Migration::in_transaction(include_str!(
+        "../migrations/0001_offset_store.sql"
     ))];
     const STATE_STEPS: &'static [Migration] = &[Migration::in_transaction(include_str!(
         "../migrations/0001_state_store.sql"
@@ -71,12 +75,13 @@ impl SchemaDialect for Mysql {
             ("{event_table}", TRY_JOURNAL)
         } else if names.has("state_table") {
             ("{state_table}", TRY_STATE_STORE)
-        } else {
+        } else if names.has("snapshot_table") {
             ("{snapshot_table}", TRY_SNAPSHOT_STORE)
+        } else {
+            // Its tables have no payloads.
+            return try_statements(connection, names, TRY_OFFSET_STORE).await;
         };
-        for text in statements {
-            connection.execute(sqlx::raw_sql(names.fill(text))).await?;
-        }
+        try_statements(connection, names, statements).await?;
         let sql = names.fill(&OTHER_PAYLOADS.replace("{table}", table));
         let others: i64 = sqlx::query_scalar(sql).fetch_one(&mut *connection).await?;
         if others != 0 {
@@ -87,6 +92,17 @@ impl SchemaDialect for Mysql {
         find_partitions(connection, names).await?;
         raise_counters(connection, names).await
     }
+}
+
+async fn try_statements(
+    connection: &mut MySqlConnection,
+    names: &SqlNames,
+    statements: &[&str],
+) -> Result<(), SqlError> {
+    for text in statements {
+        connection.execute(sqlx::raw_sql(names.fill(text))).await?;
+    }
+    Ok(())
 }
 
 /// Reads into how many partitions the slices are divided.

@@ -14,7 +14,9 @@ mod queries;
 mod schema;
 mod states;
 
-use actix_persistence_sql::{SqlJournal, SqlPlugin, SqlSnapshotStore, SqlStateStore};
+use actix_persistence_sql::{
+    SqlJournal, SqlOffsetStore, SqlPlugin, SqlSnapshotStore, SqlStateStore,
+};
 
 pub use actix_persistence_sql::{InvalidOption, Secret, ServerOptions, StoreOptions, TlsMode};
 pub use connection::PostgresConnector;
@@ -32,6 +34,9 @@ pub type PostgresSnapshotStore = SqlSnapshotStore<Postgres>;
 
 /// A state store in a PostgreSQL database.
 pub type PostgresStateStore = SqlStateStore<Postgres>;
+
+/// An offset store in a PostgreSQL database, which may be that of a journal.
+pub type PostgresOffsetStore = SqlOffsetStore<Postgres>;
 
 /// Pools of the application, by the names that sections give them as `pool`.
 #[cfg(feature = "sqlx-0_9")]

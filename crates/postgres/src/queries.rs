@@ -5,6 +5,7 @@
 mod event_queries;
 mod journal_queries;
 mod order;
+mod projection_queries;
 mod snapshot_queries;
 mod state_queries;
 
@@ -233,6 +234,13 @@ SELECT (SELECT string_agg(p.privilege || ' on ' || p.name, ', ')
        (SELECT format_type(atttypid, NULL) FROM pg_catalog.pg_attribute
         WHERE attrelid = '{snapshot_table}'::regclass AND attname = 'payload'),
        NULL::bigint, 0::bigint, 0::bigint, NULL::text";
+
+/// Selects the privileges of an offset store that are missing.
+pub(crate) const CHECK_OFFSET_STORE: &str = "\
+SELECT string_agg(p.privilege || ' on ' || t.name, ', ')
+FROM (VALUES ('{projection_table}'), ('{share_table}'), ('{lease_table}'), ('{member_table}'), ('{skipped_table}')) AS t (name),
+     (VALUES ('SELECT'), ('INSERT'), ('UPDATE'), ('DELETE')) AS p (privilege)
+WHERE NOT has_table_privilege(t.name, p.privilege)";
 
 /// The same of a table of states, with numbers of transactions: the newest of each entity type is found by the index, and
 /// without it no query reads by them.

@@ -9,11 +9,11 @@ use sqlx::{PgConnection, Row, SqlStr};
 
 use crate::Postgres;
 use crate::queries::{
-    CHECK_JOURNAL, CHECK_SNAPSHOT_STORE, CHECK_STATE_STORE, COLUMNS, CREATE_INDEX, CREATE_SCHEMA,
-    CREATE_VERSION_TABLE, DROP_INDEX, FORGET_VERSION, INDEX_STATE, LOCK_EVENTS, LOCK_STATES,
-    OWNER_BEFORE, RAISE_BASE, RAISE_STATE_BASE, READ_VERSIONS, RESET_SEARCH, SCHEMA_EXISTS,
-    SEARCH_SCHEMA, SELECT_STEPS, SELECT_VERSION, SET_VERSION, TABLE_EXISTS, TRY_LOCK_SCHEMA,
-    USE_TABLE, WITHOUT_LIMITS,
+    CHECK_JOURNAL, CHECK_OFFSET_STORE, CHECK_SNAPSHOT_STORE, CHECK_STATE_STORE, COLUMNS,
+    CREATE_INDEX, CREATE_SCHEMA, CREATE_VERSION_TABLE, DROP_INDEX, FORGET_VERSION, INDEX_STATE,
+    LOCK_EVENTS, LOCK_STATES, OWNER_BEFORE, RAISE_BASE, RAISE_STATE_BASE, READ_VERSIONS,
+    RESET_SEARCH, SCHEMA_EXISTS, SEARCH_SCHEMA, SELECT_STEPS, SELECT_VERSION, SET_VERSION,
+    TABLE_EXISTS, TRY_LOCK_SCHEMA, USE_TABLE, WITHOUT_LIMITS,
 };
 
 impl SchemaDialect for Postgres {
@@ -33,6 +33,9 @@ impl SchemaDialect for Postgres {
     const MORE_JOURNAL_TABLES: &'static [&'static str] = &[REMOVED, ORDERING];
     const SNAPSHOT_STEPS: &'static [Migration] = &[Migration::in_transaction(include_str!(
         "../migrations/0001_snapshot_store.sql"
+    ))];
+    const PROJECTION_STEPS: &'static [Migration] = &[Migration::in_transaction(include_str!(
+        "../migrations/0001_offset_store.sql"
     ))];
     const STATE_STEPS: &'static [Migration] = &[Migration::in_transaction(include_str!(
         "../migrations/0001_state_store.sql"
@@ -88,8 +91,12 @@ impl SchemaDialect for Postgres {
             (CHECK_JOURNAL, Some((LOCK_EVENTS, RAISE_BASE)))
         } else if names.has("state_table") {
             (CHECK_STATE_STORE, Some((LOCK_STATES, RAISE_STATE_BASE)))
-        } else {
+        } else if names.has("snapshot_table") {
             (CHECK_SNAPSHOT_STORE, None)
+        } else {
+            // Its tables have no payloads and no numbers.
+            let missing = sqlx::query_scalar(names.fill(CHECK_OFFSET_STORE));
+            return check_privileges(missing.fetch_one(connection).await?);
         };
         let check = names.fill(check);
         let found = Found::read(connection, check.clone()).await?;
@@ -142,12 +149,7 @@ struct Found {
 impl Found {
     async fn read(connection: &mut PgConnection, check: SqlStr) -> Result<Self, SqlError> {
         let row = sqlx::query(check).fetch_one(connection).await?;
-        if let Some(missing) = row.try_get::<Option<String>, _>(0)? {
-            return Err(SqlError::refused(
-                StorageErrorKind::AccessDenied,
-                format!("the user lacks privileges; grant {missing}"),
-            ));
-        }
+        check_privileges(row.try_get(0)?)?;
         if let Some(trigger) = row.try_get::<Option<String>, _>(5)? {
             return Err(SqlError::mismatch(format!(
                 "the trigger '{trigger}' runs BEFORE .. FOR EACH STATEMENT: if it wrote something, readers would miss rows; make \
@@ -195,6 +197,17 @@ impl Found {
                 "a row has the number {newest}, above which there is no room for others; see which one, and correct it"
             ))),
         }
+    }
+}
+
+/// Fails with the privileges that are missing.
+fn check_privileges(missing: Option<String>) -> Result<(), SqlError> {
+    match missing {
+        None => Ok(()),
+        Some(missing) => Err(SqlError::refused(
+            StorageErrorKind::AccessDenied,
+            format!("the user lacks privileges; grant {missing}"),
+        )),
     }
 }
 

@@ -8,6 +8,7 @@ mod query_error;
 mod query_settings;
 mod slice_ranges;
 
+mod attempts;
 mod live;
 mod page_size;
 mod pages;
@@ -15,8 +16,8 @@ mod reading;
 mod store;
 
 pub use events::{
-    EventEnvelope, EventPlace, EventQuery, EventStream, EventStreamWithUndecodable, RecordEnvelope,
-    RecordStream, Undecodable,
+    EventEnvelope, EventPlace, EventQuery, EventStream, EventStreamWithUndecodable, EventTail,
+    RecordEnvelope, RecordStream, Undecodable,
 };
 pub use ids::PersistenceIdsStream;
 pub use query_error::{NoQueries, QueryError};

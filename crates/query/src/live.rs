@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use actix_persistence_state_actor::Observed;
 use actix_persistence_storage_api::BackOff;
+use tokio::time::Sleep;
 
+use crate::QuerySettings;
 use crate::pages::Pages;
 use crate::store::Queried;
 
@@ -24,7 +26,41 @@ pub(crate) struct Live {
     delay: Duration,
     /// The number of waits in a row that a write ended, since there was last something to read, or no write for a whole delay.
     vain_writes: u32,
+    trouble: Trouble,
+}
+
+/// The delays of a live query after trouble that waiting may cure.
+pub(crate) struct Trouble {
     back_off: BackOff,
+}
+
+impl Trouble {
+    pub(crate) fn new(settings: &QuerySettings) -> Self {
+        Self {
+            back_off: BackOff::new(Duration::from_millis(100), settings.max_back_off, 0.2),
+        }
+    }
+
+    /// Notes that there is no trouble any more.
+    pub(crate) fn is_over(&mut self) {
+        self.back_off.reset();
+    }
+
+    /// Returns the delay after this error, which is longer than the one before.
+    pub(crate) fn wait_after<H: Queried>(
+        &mut self,
+        error: &(dyn Error + Sync + 'static),
+        pages: &Pages<H>,
+    ) -> Sleep {
+        let delay = self.back_off.next_delay();
+        tracing::warn!(
+            plugin_id = %pages.handle.plugin_id(),
+            error = error as &(dyn Error + 'static),
+            ?delay,
+            "a live query could not read and tries again"
+        );
+        pages.sleep(delay)
+    }
 }
 
 impl Live {
@@ -35,7 +71,7 @@ impl Live {
             seen: pages.handle.stored().get(),
             delay: settings.refresh_interval,
             vain_writes: 0,
-            back_off: BackOff::new(Duration::from_millis(100), settings.max_back_off, 0.2),
+            trouble: Trouble::new(settings),
         }
     }
 
@@ -46,19 +82,18 @@ impl Live {
 
     /// Notes whether there was something to read, because there may be more in a moment.
     pub(crate) fn has_read(&mut self, any: bool) {
-        self.back_off.reset();
+        self.trouble.is_over();
         if any {
             self.delay = SOON;
             self.vain_writes = 0;
         }
     }
 
-    /// Waits until it may be worth while to look again.
+    /// Waits until it may be worth while to look again, at most for this time.
     ///
     /// # Cancel safety
     /// May be called again.
-    pub(crate) async fn wait<H: Queried>(&mut self, pages: &Pages<H>) {
-        let limit = pages.settings.refresh_interval;
+    pub(crate) async fn wait<H: Queried>(&mut self, pages: &Pages<H>, limit: Duration) {
         let delay = self.delay.min(limit);
         let seen = self.seen;
         tokio::select! {
@@ -85,13 +120,6 @@ impl Live {
         error: &(dyn Error + Sync + 'static),
         pages: &Pages<H>,
     ) {
-        let delay = self.back_off.next_delay();
-        tracing::warn!(
-            plugin_id = %pages.handle.plugin_id(),
-            error = error as &(dyn Error + 'static),
-            ?delay,
-            "a live query could not read and tries again"
-        );
-        pages.sleep(delay).await;
+        self.trouble.wait_after(error, pages).await;
     }
 }

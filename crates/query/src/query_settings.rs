@@ -8,9 +8,11 @@ use std::time::Duration;
 pub struct QuerySettings {
     /// The time that a live query waits, when there is nothing more to read, until it looks again; as
     /// `refresh-interval` of Akka's `query` section. A live query notices a write of the same process at once, or
-    /// 10 ms later if the last three such writes brought it nothing.
+    /// 10 ms later if the last three such writes brought nothing. Live queries over events that share an
+    /// [`EventTail`](crate::EventTail) look together, as often as the shortest of theirs says.
     pub refresh_interval: Duration,
-    /// The most changes, events or ids that are read at once and held in memory, from 1.
+    /// The most changes, events or ids that are read at once, from 1. A query of the events of many ids reads one page ahead, so it
+    /// holds two pages at most; others hold one.
     pub page_size: usize,
     /// The longest delay of a live query after trouble of the database, which begins with 100 ms and doubles.
     pub max_back_off: Duration,

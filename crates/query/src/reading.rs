@@ -7,9 +7,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use futures_util::future::{MaybeDone, maybe_done};
+use tokio::time::Sleep;
+
 use crate::QueryError;
-use crate::live::Live;
-use crate::page_size::PageSize;
+use crate::attempts::Attempts;
+use crate::live::Trouble;
 use crate::pages::Pages;
 use crate::store::Queried;
 
@@ -19,10 +22,13 @@ pub(crate) trait Source: Send + Sized + 'static {
     type Record: Send + 'static;
     type Offset: Clone + Send + Unpin + 'static;
 
+    /// True if the next page is read while one is given.
+    const READS_AHEAD: bool = false;
+
     /// Reads the next page, of at most `limit` records; after an error the same page is still the next.
     fn read(
         &mut self,
-        pages: &Pages<Self::Store>,
+        pages: &Arc<Pages<Self::Store>>,
         limit: usize,
     ) -> impl Future<Output = Result<Page<Self>, QueryError>> + Send;
 
@@ -39,6 +45,7 @@ pub(crate) struct Page<S: Source> {
 }
 
 /// The step after a page.
+#[derive(Clone, Copy)]
 pub(crate) enum Then {
     /// Another page, at once.
     ReadOn,
@@ -50,30 +57,41 @@ pub(crate) enum Then {
 }
 
 /// The place up to which a stream has read.
+///
+/// A source that [reads ahead](Source::READS_AHEAD) is asked for the next page while one is given, if there is more: so two
+/// pages are held at most.
 pub(crate) struct Reading<S: Source> {
-    state: State<S>,
+    pages: Arc<Pages<S::Store>>,
+    /// The records of the page that is given that are left.
+    records: VecDeque<S::Record>,
+    page_end: S::Offset,
+    next: Next<S>,
+    /// The wait after a record that cannot be decoded now.
+    waiting: Option<Pin<Box<Sleep>>>,
+    trouble: Trouble,
+    /// True if trouble is waited for.
+    is_live: bool,
     /// The offset after what was given or passed over.
     at: S::Offset,
 }
 
-enum State<S: Source> {
-    Idle(Box<Reader<S>>),
-    Busy(Busy<S>),
-    Ended,
+/// The page after the one that is given.
+enum Next<S: Source> {
+    Unasked(Box<Reader<S>>),
+    Asked(MaybeDone<Asked<S>>),
+    /// There is none.
+    None,
 }
 
-type Busy<S> = Pin<Box<dyn Future<Output = (Box<Reader<S>>, Result<(), QueryError>)> + Send>>;
+type Asked<S> = Pin<Box<dyn Future<Output = (Box<Reader<S>>, Result<Page<S>, QueryError>)> + Send>>;
 
+/// Reads one page after the other.
 struct Reader<S: Source> {
     pages: Arc<Pages<S::Store>>,
     source: S,
-    page_size: PageSize,
-    records: VecDeque<S::Record>,
-    page_end: S::Offset,
+    /// The step after the page that was read last.
     then: Then,
-    live: Live,
-    /// True if trouble is waited for.
-    is_live: bool,
+    attempts: Attempts,
 }
 
 impl<S: Source> Reading<S> {
@@ -85,16 +103,18 @@ impl<S: Source> Reading<S> {
     ) -> Self {
         let reader = Reader {
             source,
-            page_size: PageSize::new(pages.settings.page_size.max(1)),
-            records: VecDeque::new(),
-            page_end: at.clone(),
             then: Then::ReadOn,
-            live: Live::new(&pages),
-            is_live,
-            pages,
+            attempts: Attempts::new(&pages, is_live),
+            pages: Arc::clone(&pages),
         };
         Self {
-            state: State::Idle(Box::new(reader)),
+            records: VecDeque::new(),
+            page_end: at.clone(),
+            next: Next::Unasked(Box::new(reader)),
+            waiting: None,
+            trouble: Trouble::new(&pages.settings),
+            pages,
+            is_live,
             at,
         }
     }
@@ -113,36 +133,33 @@ impl<S: Source> Reading<S> {
         decode: &mut dyn FnMut(&S::Record) -> Result<bool, QueryError>,
     ) -> Poll<Option<Result<S::Record, QueryError>>> {
         loop {
-            let reader = match &mut self.state {
-                State::Ended => return Poll::Ready(None),
-                State::Busy(busy) => {
-                    let (reader, outcome) = ready!(busy.as_mut().poll(cx));
-                    if let Err(error) = outcome {
-                        self.state = State::Ended;
-                        return Poll::Ready(Some(Err(error)));
-                    }
-                    if reader.records.is_empty() {
-                        self.at = reader.page_end.clone();
-                    }
-                    self.state = State::Idle(reader);
-                    continue;
+            if let Some(waiting) = &mut self.waiting {
+                ready!(waiting.as_mut().poll(cx));
+                self.waiting = None;
+            }
+            let Some(record) = self.records.front() else {
+                match ready!(self.poll_page(cx)) {
+                    Some(Ok(page)) => self.begin(page, cx),
+                    Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                    None => return Poll::Ready(None),
                 }
-                State::Idle(reader) => reader,
-            };
-            let Some(record) = reader.records.front() else {
-                self.go_on(None);
                 continue;
             };
             match decode(record) {
-                Err(error) if reader.is_live && error.is_transient() => self.go_on(Some(error)),
+                Err(error) if self.is_live && error.is_transient() => {
+                    let waiting = self.trouble.wait_after(&error, &self.pages);
+                    self.waiting = Some(Box::pin(waiting));
+                }
                 Err(error) => {
-                    self.state = State::Ended;
+                    self.records.clear();
+                    self.next = Next::None;
                     return Poll::Ready(Some(Err(error)));
                 }
                 Ok(is_given) => {
-                    let record = reader.records.pop_front().expect("there is a first one");
-                    self.at = match reader.records.is_empty() {
-                        true => reader.page_end.clone(),
+                    self.trouble.is_over();
+                    let record = self.records.pop_front().expect("there is a first one");
+                    self.at = match self.records.is_empty() {
+                        true => self.page_end.clone(),
                         false => S::after(&record),
                     };
                     if is_given {
@@ -153,62 +170,69 @@ impl<S: Source> Reading<S> {
         }
     }
 
-    /// Begins to read the next page, or to wait after trouble.
-    fn go_on(&mut self, trouble: Option<QueryError>) {
-        if let State::Idle(mut reader) = std::mem::replace(&mut self.state, State::Ended) {
-            if trouble.is_none() && matches!(reader.then, Then::End) {
-                return;
+    /// Returns the next page, or an error, after which there is none.
+    fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Page<S>, QueryError>>> {
+        self.ask();
+        let Next::Asked(asked) = &mut self.next else {
+            return Poll::Ready(None);
+        };
+        ready!(Pin::new(&mut *asked).poll(cx));
+        let read = Pin::new(asked).take_output();
+        let (reader, page) = read.expect("a page that was read is taken once");
+        self.next = match page {
+            Ok(_) => Next::Unasked(reader),
+            Err(_) => Next::None,
+        };
+        Poll::Ready(Some(page))
+    }
+
+    /// Begins to give a page. If there is more, the next one is asked for, and the store reads it in the meantime.
+    fn begin(&mut self, page: Page<S>, cx: &mut Context<'_>) {
+        self.records = page.records;
+        self.page_end = page.end;
+        if self.records.is_empty() {
+            self.at = self.page_end.clone();
+        } else if let Next::Unasked(reader) = &self.next
+            && S::READS_AHEAD
+            && matches!(reader.then, Then::ReadOn)
+        {
+            self.ask();
+            if let Next::Asked(asked) = &mut self.next {
+                // What it returns is taken when the page is over.
+                let _ = Pin::new(asked).poll(cx);
             }
-            self.state = State::Busy(Box::pin(async move {
-                let outcome = match trouble {
-                    Some(error) => {
-                        reader.live.wait_after(&error, &reader.pages).await;
-                        Ok(())
-                    }
-                    None => reader.read().await,
-                };
-                (reader, outcome)
-            }));
         }
+    }
+
+    /// Asks for the next page, if there is one and it was not asked for.
+    fn ask(&mut self) {
+        self.next = match std::mem::replace(&mut self.next, Next::None) {
+            Next::Unasked(reader) if matches!(reader.then, Then::End) => Next::None,
+            Next::Unasked(mut reader) => Next::Asked(maybe_done(Box::pin(async move {
+                let page = reader.read().await;
+                (reader, page)
+            }))),
+            next => next,
+        };
     }
 }
 
 impl<S: Source> Reader<S> {
     /// Reads the next page, when it is time to.
-    async fn read(&mut self) -> Result<(), QueryError> {
+    async fn read(&mut self) -> Result<Page<S>, QueryError> {
+        let Self {
+            pages, attempts, ..
+        } = self;
         match std::mem::replace(&mut self.then, Then::ReadOn) {
-            Then::Wait => self.live.wait(&self.pages).await,
-            Then::Pause(delay) => self.pages.sleep(delay).await,
+            Then::Wait => {
+                let limit = pages.settings.refresh_interval;
+                attempts.live.wait(pages, limit).await;
+            }
+            Then::Pause(delay) => pages.sleep(delay).await,
             Then::ReadOn | Then::End => {}
         }
-        let page = self.read_or_wait().await?;
-        self.live.has_read(!page.records.is_empty());
-        self.records = page.records;
-        self.page_end = page.end;
+        let page = attempts.read(&mut self.source, pages).await?;
         self.then = page.then;
-        Ok(())
-    }
-
-    async fn read_or_wait(&mut self) -> Result<Page<S>, QueryError> {
-        loop {
-            self.live.about_to_read();
-            let page = self.source.read(&self.pages, self.page_size.now()).await;
-            match page {
-                Ok(page) => {
-                    self.page_size.grow();
-                    return Ok(page);
-                }
-                // The same page would take as long again.
-                Err(QueryError::Store(error)) if self.page_size.shrinks_after(&error) => {
-                    if self.is_live {
-                        self.live.wait_after(&error, &self.pages).await;
-                    }
-                }
-                Err(error) if self.is_live && error.is_transient() => {
-                    self.live.wait_after(&error, &self.pages).await;
-                }
-                Err(error) => return Err(error),
-            }
-        }
+        Ok(page)
     }
 }

@@ -5,6 +5,7 @@ pub mod cancellation;
 pub mod deletes;
 pub mod event_queries;
 pub mod groups;
+pub mod live_events;
 pub mod migrations;
 pub mod opening;
 pub mod pages;
@@ -57,7 +58,7 @@ macro_rules! test_pages {
     };
 }
 
-/// Makes a test of each function in [`event_queries`].
+/// Makes a test of each function in [`event_queries`] and [`live_events`].
 #[macro_export]
 macro_rules! test_event_queries {
     ($tables:expr) => {
@@ -71,6 +72,9 @@ macro_rules! test_event_queries {
             events_that_take_the_place_of_deleted_ones_come_once
             readers_get_each_event_once_in_order_beside_writers
             events_deleted_between_pages_are_passed_by
+        }
+        $crate::test_functions! { $tables; journal::live_events; ;
+            live_streams_get_each_event_once_in_order_beside_writers
         }
     };
 }

@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use actix_persistence_journal_actor::{JournalProxy, JournalSettings};
+use actix_persistence_offset_actor::{OffsetSettings, OffsetStoreProxy};
 use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
 use actix_persistence_state_actor::{StateSettings, StateStoreProxy};
 use actix_persistence_storage_api::{
-    Journal, Plugin, Section, SnapshotStore, StateExtensions, StateStore,
+    Journal, OffsetStore, Plugin, Section, SnapshotStore, StateExtensions, StateStore,
 };
 use actix_persistence_tck::{BoxError, Fixture, Fronts, JournalPerf, Kit};
 use async_trait::async_trait;
@@ -91,6 +92,13 @@ pub fn actors() -> Fronts {
             settings.recovery_timeout = PATIENCE;
             settings.write_timeout = PATIENCE;
             StateStoreProxy::spawn(store, settings)
+        })
+        .offset_store(|store| {
+            let mut settings = OffsetSettings::new("tck");
+            settings.circuit_breaker.call_timeout = PATIENCE;
+            settings.read_timeout = PATIENCE;
+            settings.write_timeout = PATIENCE;
+            OffsetStoreProxy::spawn(store, settings)
         })
 }
 
@@ -234,6 +242,12 @@ impl<S: KitServer> Fixture for Places<S> {
         let section = self.section(place, StoreKind::StateStore).await;
         let none = StateExtensions::default();
         Ok(self.server.plugin().state_store(&section, &none)?)
+    }
+
+    /// Cases make tables by the work of commits, which only the owner may.
+    async fn offset_store(&self, place: &Place) -> Result<Arc<dyn OffsetStore>, BoxError> {
+        let section = self.server.owner(place.number);
+        Ok(self.server.plugin().offset_store(&section)?)
     }
 
     /// Cases change tables, which only their owner may, and wait for the time-out of a handler.

@@ -2,6 +2,7 @@
 
 mod errors;
 mod journal;
+mod projections;
 mod schema;
 mod session;
 mod statements;
@@ -15,6 +16,7 @@ use sqlx::Database;
 
 pub use errors::ErrorDialect;
 pub use journal::JournalDialect;
+pub use projections::ProjectionDialect;
 pub use schema::{BesideWritersTexts, IndexTexts, RoleTexts, SchemaDialect, VersionTexts};
 pub use session::SessionDialect;
 pub use statements::{ChangeEventTexts, StatementDialect};
@@ -40,6 +42,7 @@ pub trait Dialect:
     + JournalDialect
     + StateDialect
     + SessionDialect
+    + ProjectionDialect
     + ErrorDialect
 {
     /// The `kind` in a config, and how the database is called in messages.

@@ -34,6 +34,8 @@ use crate::{
 use delete::Chunk;
 use sweeper::Sweeper;
 
+pub use events::{QueriedContent, QueriedEvent};
+
 /// The most payload bytes of deleted rows that one transaction removes, so that it takes a small part of the time that a
 /// statement may take.
 const CHUNK_BYTES: u64 = 16 * 1024 * 1024;

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod journal;
+mod offset_store;
 mod plugin;
 mod snapshot_store;
 mod state_store;
@@ -10,6 +11,7 @@ mod column_type;
 mod connection;
 mod connector;
 mod dialect;
+mod event_statements;
 mod group;
 mod ids;
 mod literal_text;
@@ -37,13 +39,17 @@ pub use connection::{AtOnce, Connections, Opening, Work};
 pub use connector::{Connector, Role};
 pub use dialect::{
     BesideWritersTexts, ChangeEventTexts, ConnectionOf, Dialect, Driver, ErrorDialect, IndexTexts,
-    JournalDialect, ResultOf, RoleTexts, RowOf, SchemaDialect, SessionDialect, StateDialect,
-    StateRows, StatementDialect, TransactionDialect, VersionTexts,
+    JournalDialect, ProjectionDialect, ResultOf, RoleTexts, RowOf, SchemaDialect, SessionDialect,
+    StateDialect, StateRows, StatementDialect, TransactionDialect, VersionTexts,
+};
+pub use event_statements::{
+    EventQueryStatements, EventSourceStatements, EventSourceTexts, EventTexts,
 };
 pub use group::{EventRow, Group, Head};
-pub use journal::SqlJournal;
+pub use journal::{QueriedContent, QueriedEvent, SqlJournal};
 pub use literal_text::LiteralText;
 pub use names::SqlNames;
+pub use offset_store::SqlOffsetStore;
 pub use options::{InvalidOption, Settings, StoreOptions, read_bytes, read_count, within};
 pub use page::{
     LargeEvents, MOST_BYTES, MOST_TEXT_BYTES, PageRequest, PageStatements, SharedPageStatements,
@@ -69,9 +75,8 @@ pub use sql_error::{ErrorClass, SqlError, classify};
 pub use sqlx_database::SqlxDatabase;
 pub use state_store::{SqlStateStore, StateRow, row_was_skipped, state_counter_is_missing};
 pub use statements::{
-    BeginningStatements, EventQueryStatements, EventSourceStatements, JournalStatements,
-    LateNumberingStatements, NumberingStatements, PartitionStatements, SnapshotStatements,
-    StateStatements,
+    BeginningStatements, JournalStatements, LateNumberingStatements, NumberingStatements,
+    PartitionStatements, SnapshotStatements, StateStatements,
 };
 pub use table_name::TableName;
 pub use values::{Values, to_bound, to_integer};

@@ -64,8 +64,7 @@ impl SqlNames {
     /// Returns a piece of SQL that the plugin chooses, like the type of a column.
     #[must_use]
     pub fn text(mut self, key: &str, sql: &str) -> Self {
-        self.replacements
-            .push((format!("{{{key}}}"), sql.to_owned()));
+        self.replacements.push((key.to_owned(), sql.to_owned()));
         self
     }
 
@@ -87,17 +86,28 @@ impl SqlNames {
 
     /// Returns whether something stands for a key.
     pub fn has(&self, key: &str) -> bool {
-        let key = format!("{{{key}}}");
-        self.replacements.iter().any(|(known, _)| *known == key)
+        self.of(key).is_some()
     }
 
-    /// Returns the text with every name in its place.
+    fn of(&self, key: &str) -> Option<&str> {
+        let mut replacements = self.replacements.iter();
+        let (_, sql) = replacements.find(|(known, _)| known == key)?;
+        Some(sql)
+    }
+
+    /// Returns the text with every name in its place, in one pass: stores have thousands of texts.
     pub fn fill(&self, text: &str) -> SqlStr {
-        let filled = self
-            .replacements
-            .iter()
-            .fold(text.to_owned(), |text, (key, name)| text.replace(key, name));
-        debug_assert!(!filled.contains(['{', '}']), "{filled}");
+        let mut filled = String::with_capacity(2 * text.len());
+        let mut rest = text;
+        while let Some((before, (key, after))) = next_key(rest) {
+            filled.push_str(before);
+            match self.of(key) {
+                Some(name) => filled.push_str(name),
+                None => debug_assert!(false, "nothing stands for {{{key}}} in {text}"),
+            }
+            rest = after;
+        }
+        filled.push_str(rest);
         safe(filled)
     }
 
@@ -111,6 +121,12 @@ impl SqlNames {
     pub fn quoted(&self, name: &TableName) -> String {
         format!("{0}{1}{0}", self.quote, name.as_str())
     }
+}
+
+/// Splits a text around its first key in braces.
+fn next_key(text: &str) -> Option<(&str, (&str, &str))> {
+    let (before, after) = text.split_once('{')?;
+    Some((before, after.split_once('}')?))
 }
 
 /// Returns a statement of the application, which vouches for it: its type takes texts of the program, or says that it

@@ -114,6 +114,9 @@ pub struct StoreOptions {
     pub snapshot_table: String,
     /// `state-table`: the durable states. Default `durable_state`.
     pub state_table: String,
+    /// `projection-table`: the projections; tables beside it have this name with `_share`, `_lease`, `_member` and
+    /// `_skipped`. Default `projection`.
+    pub projection_table: String,
     /// `max-event-bytes`: the largest payload, and the largest metadata, of an event; at most 64 MiB. Default 1 MiB.
     pub max_event_bytes: usize,
     /// `max-snapshot-bytes`: the same for a snapshot. Default 15 MiB.
@@ -159,6 +162,7 @@ impl Default for StoreOptions {
             metadata_table: "journal_metadata".to_owned(),
             snapshot_table: "snapshot".to_owned(),
             state_table: "durable_state".to_owned(),
+            projection_table: "projection".to_owned(),
             max_event_bytes: MEBIBYTE,
             max_snapshot_bytes: 15 * MEBIBYTE,
             max_state_bytes: 15 * MEBIBYTE,
@@ -210,6 +214,13 @@ impl StoreOptions {
     #[must_use]
     pub fn with_state_table(mut self, states: &str) -> Self {
         self.state_table = states.to_owned();
+        self
+    }
+
+    /// Sets the name of the offset store's table, with which the names of those beside it begin.
+    #[must_use]
+    pub fn with_projection_table(mut self, projections: &str) -> Self {
+        self.projection_table = projections.to_owned();
         self
     }
 
@@ -281,6 +292,7 @@ impl StoreOptions {
             metadata_table: reader.string_or("metadata-table", &default.metadata_table),
             snapshot_table: reader.string_or("snapshot-table", &default.snapshot_table),
             state_table: reader.string_or("state-table", &default.state_table),
+            projection_table: reader.string_or("projection-table", &default.projection_table),
             max_event_bytes: read_bytes(reader, "max-event-bytes", default.max_event_bytes),
             max_snapshot_bytes: read_bytes(
                 reader,
@@ -373,6 +385,11 @@ impl StoreOptions {
         TableName::parse(&self.state_table).map_err(InvalidOption::of("state-table"))
     }
 
+    /// Returns the table of projections.
+    pub(crate) fn projection_table(&self) -> Result<TableName, InvalidOption> {
+        TableName::parse(&self.projection_table).map_err(InvalidOption::of("projection-table"))
+    }
+
     /// Returns the setting that uses this name for a table that does not hold states.
     pub(crate) fn other_use_of(&self, name: &TableName) -> Option<&'static str> {
         let tables = self.tables();
@@ -381,13 +398,14 @@ impl StoreOptions {
         same.map(|(key, _)| *key)
     }
 
-    fn tables(&self) -> [(&'static str, &str); 5] {
+    fn tables(&self) -> [(&'static str, &str); 6] {
         [
             ("event-table", &self.event_table),
             ("tag-table", &self.tag_table),
             ("metadata-table", &self.metadata_table),
             ("snapshot-table", &self.snapshot_table),
             ("state-table", &self.state_table),
+            ("projection-table", &self.projection_table),
         ]
     }
 }

@@ -434,8 +434,16 @@ pub(crate) fn to_event<D: Dialect>(
     row: &RowOf<D>,
     before: Option<&EventRecord>,
 ) -> Result<EventRecord, SqlError> {
-    let number = get_number::<D>(row, 1)?;
     check_size::<D>(row, SIZE)?;
+    to_event_of_size::<D>(row, get_number::<D>(row, 1)?, before)
+}
+
+/// Makes an event with this number out of its row, whose size was checked; `before` is the one before it.
+pub(crate) fn to_event_of_size<D: Dialect>(
+    row: &RowOf<D>,
+    number: SequenceNr,
+    before: Option<&EventRecord>,
+) -> Result<EventRecord, SqlError> {
     let timestamp = Timestamp::from_micros(get_integer::<D>(row, 2)?);
     let payload = Payload {
         serializer_id: to_serializer_id(get_integer::<D>(row, 6)?)?,

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use actix_persistence_storage_api::{
-    ConfigError, ConfigErrors, Journal, Origin, Plugin, Roles, Section, SnapshotStore,
+    ConfigError, ConfigErrors, Journal, OffsetStore, Origin, Plugin, Roles, Section, SnapshotStore,
     StateExtensions, StateStore,
 };
 
 use crate::connection::Connections;
 use crate::{
-    Connector, Dialect, InvalidOption, Settings, SqlJournal, SqlSnapshotStore, SqlStateStore,
+    Connector, Dialect, InvalidOption, Settings, SqlJournal, SqlOffsetStore, SqlSnapshotStore,
+    SqlStateStore,
 };
 
 /// The values of the program, such as connection pools, to which sections of a plugin may refer by name.
@@ -148,6 +149,13 @@ impl<D: Dialect> Plugin for SqlPlugin<D> {
         Ok(Arc::new(store))
     }
 
+    fn offset_store(&self, section: &Section) -> Result<Arc<dyn OffsetStore>, ConfigErrors> {
+        let (options, connections) = self.read(section)?;
+        let store = SqlOffsetStore::<D>::on(connections, options)
+            .map_err(|invalid| rejected(section, invalid))?;
+        Ok(Arc::new(store))
+    }
+
     fn journal_schema(
         &self,
         section: &Section,
@@ -183,6 +191,19 @@ impl<D: Dialect> Plugin for SqlPlugin<D> {
         let options = D::Options::of_section(section, &self.resources)?;
         let store = SqlStateStore::<D>::with_extensions(options, extensions)
             .map_err(|invalid| rejected(section, invalid))?;
+        let sql = store.schema_sql(roles);
+        sql.map(Some)
+            .map_err(|message| without_key(section, message))
+    }
+
+    fn offset_store_schema(
+        &self,
+        section: &Section,
+        roles: Option<&Roles>,
+    ) -> Result<Option<String>, ConfigErrors> {
+        let options = D::Options::of_section(section, &self.resources)?;
+        let store =
+            SqlOffsetStore::<D>::new(options).map_err(|invalid| rejected(section, invalid))?;
         let sql = store.schema_sql(roles);
         sql.map(Some)
             .map_err(|message| without_key(section, message))

@@ -86,11 +86,17 @@ pub(crate) fn get_shared_text<D: Dialect>(
 
 /// Reads a text that is compared byte by byte: a persistence id or a tag.
 pub fn get_key<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<String, SqlError> {
+    key_of::<D>(row, column).map(str::to_owned)
+}
+
+/// Reads such a text, which stays in the row.
+pub(crate) fn key_of<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<&str, SqlError> {
     if !D::KEYS_ARE_BYTES {
-        return get_text::<D>(row, column);
+        return D::Database::text_of(row, column)?.ok_or_else(missing);
     }
-    let bytes = D::Database::bytes(row, column)?.ok_or_else(missing)?;
-    String::from_utf8(bytes).map_err(|_| SqlError::corrupt("a persistence id or tag is not UTF-8"))
+    let bytes = D::Database::bytes_of(row, column)?.ok_or_else(missing)?;
+    std::str::from_utf8(bytes)
+        .map_err(|_| SqlError::corrupt("a persistence id or tag is not UTF-8"))
 }
 
 /// Reads a writer's id.

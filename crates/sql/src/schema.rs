@@ -108,6 +108,17 @@ impl<D: Dialect> StoreSchema<D> {
         Self::new("state store", tables, D::STATE_STEPS, names)
     }
 
+    /// The tables beside that of projections, by what follows on its name.
+    pub(crate) const BESIDE_PROJECTIONS: [&'static str; 4] =
+        ["share", "lease", "member", "skipped"];
+
+    /// Makes the schema of the table `{projection_table}`, and of those beside it: `{share_table}` and so on.
+    pub(crate) fn offset_store(names: SqlNames, table: &TableName) -> Self {
+        let beside = Self::BESIDE_PROJECTIONS.map(|beside| table.index(beside));
+        let tables = std::iter::once(table.clone()).chain(beside).collect();
+        Self::new("offset store", tables, D::PROJECTION_STEPS, names)
+    }
+
     /// Makes the schema of these tables, which the steps make; the first table identifies it.
     pub fn new(
         name: &'static str,

@@ -347,7 +347,7 @@ pub(crate) fn text_of(panic: &(dyn std::any::Any + Send)) -> &str {
         .unwrap_or("it did not say why")
 }
 
-async fn execute<D: Dialect>(
+pub(crate) async fn execute<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     sql: &Sql,
     values: Vec<SqlValue>,
@@ -357,7 +357,7 @@ async fn execute<D: Dialect>(
     Ok(D::rows_affected(&result))
 }
 
-async fn select<D: Dialect>(
+pub(crate) async fn select<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     sql: &Sql,
     values: Vec<SqlValue>,

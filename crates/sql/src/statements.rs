@@ -38,60 +38,6 @@ pub struct JournalStatements {
     pub restart_numbers: SqlStr,
 }
 
-/// The statements that query the events of all ids.
-///
-/// Values are named in the order given here, each once.
-#[derive(Clone, Debug)]
-pub struct EventQueryStatements {
-    /// The partitions whose counters number events; `None` if there is one order of all.
-    pub partitions: Option<Partitions>,
-    /// True if no two events of a partition have the same number.
-    pub has_unique_numbers: bool,
-    /// Selects the place up to which events are complete: the highest number of each partition at or below which nothing is
-    /// added any more; no row, or NULL, for one without events. Never above the number of an event that was stored.
-    ///
-    /// A statement of its own, which comes before those that read events and is over by then; see docs/adr/0005-commit-order.md.
-    /// No values. Returns: partition, number; 1 if rows of deleted events are left that are to be removed, and 0 otherwise.
-    pub complete_to: SqlStr,
-    /// Selects the highest number of each partition that a committed event has; otherwise as `complete_to`, without the last column.
-    pub newest: SqlStr,
-    /// Ids in the order of their bytes. Values: the lowest, the end, 1 for those without an event that is left, too, the most.
-    pub ids: SqlStr,
-    /// The statement `ids`, for ids without an entity type.
-    pub ids_without_type: SqlStr,
-    /// The events of all ids, found by their numbers. No first value.
-    pub of_all: EventSourceStatements,
-    /// The events of an entity type. First value: the type.
-    pub of_type: EventSourceStatements,
-    /// The events with a tag. First value: the tag.
-    pub of_tag: EventSourceStatements,
-}
-
-/// The statements that read events by one index; each for 1, 2, 4, 8, .. partitions, or for one alone if there is one order.
-#[derive(Clone, Debug)]
-pub struct EventSourceStatements {
-    /// Finds the number of the event that stands so many places after a number, in the order of commits.
-    /// Values, for each partition: the first value of the source, the partition if there are several; the lowest and the highest number;
-    /// how many to pass by. Returns: partition, number; no row for a partition that has no such event.
-    pub window: Vec<SqlStr>,
-    /// Reads events in the order of commits, those of each partition together, and nothing large of an event that is larger
-    /// than [`SMALL_EVENT`](Self::SMALL_EVENT).
-    /// Values, for each partition: the first value of the source, the partition if there are several; the number of the last event
-    /// that was read, its id and sequence number where numbers are not unique, or else the lowest number; the highest number;
-    /// first and last slice; 1 for any entity type, and the type, but not where that is the first value; 1 for any manifest,
-    /// and the manifest; the most.
-    /// Returns: the number; the columns of [`read_page_of_rows`](crate::read_page_of_rows) after the first; the id; tags as a JSON array, or
-    /// NULL if there are none; the size in bytes; the partition if there are several.
-    pub small: Vec<SqlStr>,
-    /// The same statements, which read the contents of all events that are not larger than they may be.
-    pub any: Vec<SqlStr>,
-}
-
-impl EventSourceStatements {
-    /// The most bytes of a small event: the most that one page has of them is a few MiB.
-    pub const SMALL_EVENT: usize = 4096;
-}
-
 /// The statements of a table of states.
 ///
 /// Values are named in the order given here, each once. The names hold, for columns of the application, `{more_columns}`

@@ -3,11 +3,13 @@
 mod append;
 mod backup;
 mod newest;
+mod packed;
+mod packed_events;
 mod replay;
 mod take_over;
 
 use actix_persistence_sql::{
-    AtOnce, ConnectionOf, Group, JournalDialect, Opening, SqlError, SqlNames,
+    AtOnce, ConnectionOf, Group, JournalDialect, Opening, QueriedEvent, RowOf, SqlError, SqlNames,
 };
 use actix_persistence_storage_api::{
     PageLimit, PersistenceId, ReplayPage, ReplayRange, TakeOverRequest, TakenOver,
@@ -70,6 +72,10 @@ impl JournalDialect for Sqlite {
         limit: PageLimit,
     ) -> Result<ReplayPage, SqlError> {
         replay::read_page(connection, queries, id, range, limit).await
+    }
+
+    fn unpack_events(row: &RowOf<Self>) -> Option<Result<Vec<QueriedEvent>, SqlError>> {
+        Some(packed_events::unpack(row))
     }
 
     const CHECKS_JOURNAL: bool = true;

@@ -14,7 +14,9 @@ mod queries;
 mod schema;
 mod states;
 
-use actix_persistence_sql::{SqlJournal, SqlPlugin, SqlSnapshotStore, SqlStateStore};
+use actix_persistence_sql::{
+    SqlJournal, SqlOffsetStore, SqlPlugin, SqlSnapshotStore, SqlStateStore,
+};
 
 pub use actix_persistence_sql::{InvalidOption, StoreOptions};
 pub use connection::SqliteConnector;
@@ -39,6 +41,9 @@ pub type SqliteSnapshotStore = SqlSnapshotStore<Sqlite>;
 ///
 /// Several state stores, in one process or many, may use one table: the revision decides who may write.
 pub type SqliteStateStore = SqlStateStore<Sqlite>;
+
+/// An offset store in one SQLite file, which may be that of a journal.
+pub type SqliteOffsetStore = SqlOffsetStore<Sqlite>;
 
 /// Pools of the application, by the names that sections give them as `pool`.
 ///

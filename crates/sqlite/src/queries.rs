@@ -3,6 +3,7 @@
 mod at_once;
 mod event_queries;
 mod journal_queries;
+mod projection_queries;
 mod rows;
 mod snapshot_queries;
 mod state_queries;

@@ -28,6 +28,9 @@ impl SchemaDialect for Sqlite {
     const SNAPSHOT_STEPS: &'static [Migration] = &[Migration::in_transaction(include_str!(
         "../migrations/0001_snapshot_store.sql"
     ))];
+    const PROJECTION_STEPS: &'static [Migration] = &[Migration::in_transaction(include_str!(
+        "../migrations/0001_offset_store.sql"
+    ))];
     const STATE_STEPS: &'static [Migration] = &[Migration::in_transaction(include_str!(
         "../migrations/0001_state_store.sql"
     ))];

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_journal_actor::{JournalProxy, JournalSettings};
+use actix_persistence_offset_actor::{OffsetSettings, OffsetStoreProxy};
 use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
 use actix_persistence_sqlite::{
-    SqliteJournal, SqliteOptions, SqliteSnapshotStore, SqliteStateStore,
+    SqliteJournal, SqliteOffsetStore, SqliteOptions, SqliteSnapshotStore, SqliteStateStore,
 };
 use actix_persistence_state_actor::{StateSettings, StateStoreProxy};
-use actix_persistence_storage_api::{Journal, SnapshotStore, StateExtensions, StateStore};
+use actix_persistence_storage_api::{
+    Journal, OffsetStore, SnapshotStore, StateExtensions, StateStore,
+};
 use actix_persistence_tck::{BoxError, Fixture, Fronts, Kit};
 use async_trait::async_trait;
 use tempfile::TempDir;
@@ -51,6 +54,10 @@ impl Fixture for Files {
         Ok(Arc::new(SqliteStateStore::new(Self::options(directory))?))
     }
 
+    async fn offset_store(&self, directory: &TempDir) -> Result<Arc<dyn OffsetStore>, BoxError> {
+        Ok(Arc::new(SqliteOffsetStore::new(Self::options(directory))?))
+    }
+
     async fn state_store_with(
         &self,
         directory: &TempDir,
@@ -69,7 +76,8 @@ fn main() -> ExitCode {
     let actors = Fronts::new()
         .journal(|journal| JournalProxy::spawn(journal, JournalSettings::new("tck")))
         .snapshot_store(|store| SnapshotStoreProxy::spawn(store, SnapshotSettings::new("tck")))
-        .state_store(|store| StateStoreProxy::spawn(store, StateSettings::new("tck")));
+        .state_store(|store| StateStoreProxy::spawn(store, StateSettings::new("tck")))
+        .offset_store(|store| OffsetStoreProxy::spawn(store, OffsetSettings::new("tck")));
     Kit::new()
         .stores("", Files)
         .stores("proxied", Files.through(actors))

@@ -15,6 +15,7 @@ use actix_persistence_store_actor::{
 use tokio::runtime::Handle;
 
 use crate::state_settings::StateSettings;
+use crate::stored::{Stored, has_event};
 
 /// The actor in front of a state store; clones share it, and it ends with the last one.
 ///
@@ -32,8 +33,7 @@ struct Inner {
     settings: StateSettings,
     capabilities: StateCapabilities,
     permits: RecoveryPermits,
-    /// The number of calls so far that have stored something.
-    stored: Arc<Observed<u64>>,
+    stored: Stored,
     /// The changes that share calls, where the store commits them together.
     groups: Option<Groups<StateWrite>>,
 }
@@ -71,7 +71,7 @@ impl StateHandle {
             settings.recovery_permit_timeout,
             runtime.clone(),
         );
-        let stored = Arc::new(Observed::new(0));
+        let stored = Stored::new();
         Self {
             inner: Arc::new(Inner {
                 groups: groups(&store, &stored),
@@ -120,9 +120,8 @@ impl StateHandle {
     /// Returns whether there was any.
     pub fn hard_delete(&self, persistence_id: PersistenceId) -> Reply<Result<bool, StorageError>> {
         let (store, id) = (self.store().clone(), persistence_id.clone());
-        self.change(Operation::HardDeleteState, persistence_id, async move {
-            store.hard_delete(&id).await
-        })
+        let call = async move { store.hard_delete(&id).await };
+        self.change(Operation::HardDeleteState, persistence_id, false, call)
     }
 
     /// Returns the health of the store: whether it works, and a way to wait until it does.
@@ -199,7 +198,13 @@ impl StateHandle {
     /// Others write, too, and a call that was answered as a time-out may be stored: so this is no replacement for looking
     /// now and then.
     pub fn stored(&self) -> &Arc<Observed<u64>> {
-        &self.inner.stored
+        &self.inner.stored.changes
+    }
+
+    /// Counts the calls of this process that store events of changes there, too: with those of the journal that gets them, so
+    /// that its live queries notice them at once. The first such count remains.
+    pub fn count_change_events_in(&self, stored: Arc<Observed<u64>>) {
+        self.inner.stored.count_events_in(stored);
     }
 
     /// Waits for a moment in which no request is queued and no call is in flight.
@@ -220,14 +225,16 @@ impl StateHandle {
             let front = &self.inner.front;
             return front.ask_in_group(groups, operation, id, limit, change);
         }
-        let store = self.store().clone();
-        self.change(operation, id, async move { change.make_in(&*store).await })
+        let (store, has_event) = (self.store().clone(), has_event(&change));
+        let call = async move { change.make_in(&*store).await };
+        self.change(operation, id, has_event, call)
     }
 
     fn change<T: Send + 'static>(
         &self,
         operation: Operation,
         persistence_id: PersistenceId,
+        has_event: bool,
         call: impl Future<Output = Result<T, StorageError>> + Send + 'static,
     ) -> Reply<Result<T, StorageError>> {
         let limit = self.settings().write_timeout;
@@ -236,7 +243,7 @@ impl StateHandle {
         front.ask(operation, persistence_id, limit, async move {
             let result = call.await;
             if result.is_ok() {
-                stored.update(|calls| *calls += 1);
+                stored.count(has_event);
             }
             result
         })
@@ -244,7 +251,7 @@ impl StateHandle {
 }
 
 /// Returns what changes share their calls by, if the store commits them together.
-fn groups(store: &Arc<dyn StateStore>, stored: &Arc<Observed<u64>>) -> Option<Groups<StateWrite>> {
+fn groups(store: &Arc<dyn StateStore>, stored: &Stored) -> Option<Groups<StateWrite>> {
     let capabilities = store.capabilities();
     if capabilities.max_group_changes == 0 {
         return None;
@@ -257,10 +264,11 @@ fn groups(store: &Arc<dyn StateStore>, stored: &Arc<Observed<u64>>) -> Option<Gr
     let (store, stored) = (store.clone(), stored.clone());
     Some(Groups::new(limits, StateWrite::size, move |changes| {
         let (store, stored) = (store.clone(), stored.clone());
+        let has_event = changes.iter().any(has_event);
         Box::pin(async move {
             let outcomes = store.write_group(changes).await?;
             if outcomes.iter().any(Result::is_ok) {
-                stored.update(|calls| *calls += 1);
+                stored.count(has_event);
             }
             Ok(outcomes)
         })

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod journal;
+mod offset_store;
 mod snapshot_store;
 mod state_store;
 
@@ -17,6 +18,7 @@ mod text_limit;
 mod config;
 
 pub use journal::Journal;
+pub use offset_store::OffsetStore;
 pub use plugin::Plugin;
 pub use snapshot_store::SnapshotStore;
 pub use state_store::StateStore;
@@ -31,6 +33,11 @@ pub use journal::{
 pub use offset::{
     EventOffset, EventPosition, InvalidOffset, Offset, OtherPartitions, Position, StateOffset,
     StatePosition,
+};
+pub use offset_store::{
+    InvalidProgress, InvalidProjectionKey, Lease, Piece, Progress, ProgressCommit,
+    ProjectionChange, ProjectionKey, ProjectionRecord, ShareClaim, ShareConflict, ShareRecord,
+    Skipped, TakenShare, shares_of,
 };
 pub use persistence_ids_query::PersistenceIdsQuery;
 pub use record::{

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::{ConfigErrors, Journal, Roles, Section, SnapshotStore, StateExtensions, StateStore};
+use crate::{
+    ConfigErrors, Journal, OffsetStore, Roles, Section, SnapshotStore, StateExtensions, StateStore,
+};
 
 /// Makes stores from sections of the config.
 ///
@@ -50,6 +52,18 @@ pub trait Plugin: Send + Sync {
         ))
     }
 
+    /// Makes the offset store of one plugin id. The section no longer has the keys that all offset stores share.
+    ///
+    /// # Errors
+    /// Fails with all mistakes of the section at once, or because the plugin has no offset store.
+    fn offset_store(&self, section: &Section) -> Result<Arc<dyn OffsetStore>, ConfigErrors> {
+        Err(ConfigErrors::unsupported(
+            section,
+            self.name(),
+            "offset store",
+        ))
+    }
+
     /// Returns the statements that make what the journal of a section needs, for a person who does it instead of
     /// [`initialize`](Journal::initialize); with roles, they include the rights of the two accounts. `None` if there is
     /// nothing to make.
@@ -84,6 +98,18 @@ pub trait Plugin: Send + Sync {
         &self,
         _section: &Section,
         _extensions: &StateExtensions,
+        _roles: Option<&Roles>,
+    ) -> Result<Option<String>, ConfigErrors> {
+        Ok(None)
+    }
+
+    /// Returns the same for the offset store of a section.
+    ///
+    /// # Errors
+    /// As for [`journal_schema`](Self::journal_schema).
+    fn offset_store_schema(
+        &self,
+        _section: &Section,
         _roles: Option<&Roles>,
     ) -> Result<Option<String>, ConfigErrors> {
         Ok(None)

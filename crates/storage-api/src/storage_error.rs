@@ -4,7 +4,9 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{CommandTurn, Epoch, EventDeletion, PersistenceId, Revision, SequenceNr, WriterId};
+use crate::{
+    CommandTurn, Epoch, EventDeletion, PersistenceId, Revision, SequenceNr, ShareConflict, WriterId,
+};
 
 /// A failed call of a store: what kind, what is certain about its effect, which operation, of which id, and why.
 ///
@@ -32,6 +34,8 @@ pub enum StorageErrorKind {
     SequenceConflict,
     /// A state was stored at another revision than expected; [`StorageError::revision_conflict`] names both.
     RevisionConflict,
+    /// A share of a projection has another holder, or another progress; [`StorageError::share_conflict`] names both owners.
+    ShareConflict,
     /// The store cannot be reached or is too busy now; waiting may help.
     Unavailable,
     /// The process uses every connection that it may have, while the store answers those who have one; waiting may
@@ -83,6 +87,7 @@ impl StorageErrorKind {
             self,
             StorageErrorKind::SequenceConflict
                 | StorageErrorKind::RevisionConflict
+                | StorageErrorKind::ShareConflict
                 | StorageErrorKind::TooLarge
                 | StorageErrorKind::Unsupported
                 | StorageErrorKind::Extension
@@ -95,6 +100,7 @@ impl StorageErrorKind {
         match self {
             StorageErrorKind::SequenceConflict => "another writer was there first",
             StorageErrorKind::RevisionConflict => "stored at another revision",
+            StorageErrorKind::ShareConflict => "another owner holds the share",
             StorageErrorKind::Unavailable => "the store is not available",
             StorageErrorKind::Busy => "too much is asked of the store at once",
             StorageErrorKind::Timeout => "no answer in time",
@@ -147,6 +153,16 @@ pub enum Operation {
     StateChanges,
     FindStates,
     Transact,
+    RegisterProjection,
+    ReadProjection,
+    AttendProjection,
+    LeaveProjection,
+    ChangeProjection,
+    TakeShare,
+    ReleaseShare,
+    HaltShare,
+    CountAttempt,
+    CommitProgress,
 }
 
 impl Operation {
@@ -172,6 +188,7 @@ impl Operation {
                 | Operation::QueryEvents
                 | Operation::StateChanges
                 | Operation::FindStates
+                | Operation::ReadProjection
         )
     }
 
@@ -199,6 +216,16 @@ impl Operation {
             Operation::StateChanges => "read changed states",
             Operation::FindStates => "find states",
             Operation::Transact => "run statements of the application",
+            Operation::RegisterProjection => "register the projection",
+            Operation::ReadProjection => "read projections",
+            Operation::AttendProjection => "take part in the projection",
+            Operation::LeaveProjection => "leave the projection",
+            Operation::ChangeProjection => "change the projection",
+            Operation::TakeShare => "take a share of the projection",
+            Operation::ReleaseShare => "release a share of the projection",
+            Operation::HaltShare => "halt a share of the projection",
+            Operation::CountAttempt => "count an attempt of the projection",
+            Operation::CommitProgress => "commit the progress of the projection",
         }
     }
 }
@@ -395,6 +422,11 @@ impl StorageError {
 
     /// Returns both writers, for the kind [`StorageErrorKind::SequenceConflict`].
     pub fn sequence_conflict(&self) -> Option<&SequenceConflict> {
+        self.0.source.as_deref()?.downcast_ref()
+    }
+
+    /// Returns both owners of a share, for the kind [`StorageErrorKind::ShareConflict`].
+    pub fn share_conflict(&self) -> Option<&ShareConflict> {
         self.0.source.as_deref()?.downcast_ref()
     }
 

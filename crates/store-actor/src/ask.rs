@@ -10,6 +10,8 @@ use crate::slot::Question;
 pub struct Ask<T> {
     operation: Operation,
     persistence_id: PersistenceId,
+    /// True if the id is only the name of a queue.
+    is_queue: bool,
     answer: PhantomData<fn() -> T>,
 }
 
@@ -19,11 +21,20 @@ impl<T> Ask<T> {
         Self {
             operation,
             persistence_id,
+            is_queue: false,
             answer: PhantomData,
         }
     }
 
-    /// Returns the id that is asked about.
+    /// Makes a question that waits in this queue and is about no id: errors name none.
+    pub fn in_queue(operation: Operation, queue: PersistenceId) -> Self {
+        Self {
+            is_queue: true,
+            ..Self::new(operation, queue)
+        }
+    }
+
+    /// Returns the id that is asked about, or the queue.
     pub fn persistence_id(&self) -> &PersistenceId {
         &self.persistence_id
     }
@@ -37,7 +48,7 @@ impl<T: Send + 'static> Question for Ask<T> {
     }
 
     fn persistence_id(&self) -> Option<&PersistenceId> {
-        Some(&self.persistence_id)
+        (!self.is_queue).then_some(&self.persistence_id)
     }
 
     fn failed(&self, error: StorageError) -> Self::Answer {

@@ -95,7 +95,21 @@ impl OrderedFront {
         limit: Duration,
         call: impl Future<Output = Result<T, StorageError>> + Send + 'static,
     ) -> Reply<Result<T, StorageError>> {
-        self.send(operation, persistence_id, limit, |slot| {
+        self.send(Ask::new(operation, persistence_id), limit, |slot| {
+            Box::new(Asked { slot, call })
+        })
+    }
+
+    /// Asks as [`ask`](Self::ask) does, but about no persistence id: the requests of one queue are served in order, and
+    /// errors name no id.
+    pub fn ask_in_queue<T: Send + 'static>(
+        &self,
+        operation: Operation,
+        queue: PersistenceId,
+        limit: Duration,
+        call: impl Future<Output = Result<T, StorageError>> + Send + 'static,
+    ) -> Reply<Result<T, StorageError>> {
+        self.send(Ask::in_queue(operation, queue), limit, |slot| {
             Box::new(Asked { slot, call })
         })
     }
@@ -113,7 +127,7 @@ impl OrderedFront {
         change: C,
     ) -> Reply<Result<(), StorageError>> {
         let groups = groups.clone();
-        self.send(operation, persistence_id, limit, |slot| {
+        self.send(Ask::new(operation, persistence_id), limit, |slot| {
             Box::new(Grouped {
                 slot,
                 change,
@@ -124,13 +138,12 @@ impl OrderedFront {
 
     fn send<T: Send + 'static>(
         &self,
-        operation: Operation,
-        persistence_id: PersistenceId,
+        ask: Ask<T>,
         limit: Duration,
         job: impl FnOnce(Slot<Ask<T>>) -> Box<dyn Job>,
     ) -> Reply<Result<T, StorageError>> {
-        let validity = persistence_id.validate();
-        let (slot, reply) = Slot::new(Ask::new(operation, persistence_id), &self.outstanding);
+        let validity = ask.persistence_id().validate();
+        let (slot, reply) = Slot::new(ask, &self.outstanding);
         match validity {
             Ok(()) => self.front.send(Request {
                 deadline: deadline_after(limit),

@@ -4,11 +4,13 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore, StorageError};
+use actix_persistence_storage_api::{
+    Journal, OffsetStore, SnapshotStore, StateStore, StorageError,
+};
 
-use crate::{Hook, Journals, Next, Rules, SnapshotStores, StateStores, StoreKind};
+use crate::{Hook, Journals, Next, OffsetStores, Rules, SnapshotStores, StateStores, StoreKind};
 
-/// A journal, snapshot store or state store around another one, with a hook that sees every call.
+/// A journal, snapshot store, state store or offset store around another one, with a hook that sees every call.
 ///
 /// The hook is [`Rules`] unless a test brings one of its own. Its methods can be called on the store:
 /// `journal.on(..)` adds a rule to an `Intercepted<Journals>`.
@@ -43,6 +45,13 @@ impl Intercepted<StateStores> {
     }
 }
 
+impl Intercepted<OffsetStores> {
+    /// Puts rules in front of an offset store, at first none.
+    pub fn offset_store(store: impl OffsetStore) -> Self {
+        Self::with_hook(Arc::new(store), Rules::new())
+    }
+}
+
 impl<H: Hook<Journals>> Intercepted<Journals, H> {
     /// Puts a hook of the test's own in front of a journal.
     pub fn journal_with(journal: impl Journal, hook: H) -> Self {
@@ -60,6 +69,13 @@ impl<H: Hook<SnapshotStores>> Intercepted<SnapshotStores, H> {
 impl<H: Hook<StateStores>> Intercepted<StateStores, H> {
     /// Puts a hook of the test's own in front of a state store.
     pub fn state_store_with(store: impl StateStore, hook: H) -> Self {
+        Self::with_hook(Arc::new(store), hook)
+    }
+}
+
+impl<H: Hook<OffsetStores>> Intercepted<OffsetStores, H> {
+    /// Puts a hook of the test's own in front of an offset store.
+    pub fn offset_store_with(store: impl OffsetStore, hook: H) -> Self {
         Self::with_hook(Arc::new(store), hook)
     }
 }

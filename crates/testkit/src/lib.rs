@@ -2,9 +2,11 @@
 
 mod intercepted;
 mod journal;
+mod offset_store;
 mod snapshot_store;
 mod state_store;
 mod store_kind;
+mod transaction;
 
 mod hook;
 mod on;
@@ -21,9 +23,11 @@ mod plugin;
 
 pub use intercepted::Intercepted;
 pub use journal::{GivenOnce, JournalAnswer, JournalCall, Journals};
+pub use offset_store::{OffsetAnswer, OffsetCall, OffsetStores};
 pub use snapshot_store::{SnapshotAnswer, SnapshotCall, SnapshotStores};
-pub use state_store::{StateAnswer, StateCall, StateStores, Transaction};
+pub use state_store::{StateAnswer, StateCall, StateStores};
 pub use store_kind::{StoreCall, StoreKind};
+pub use transaction::Transaction;
 
 pub use hook::{Hook, Next};
 pub use on::{On, Operations};

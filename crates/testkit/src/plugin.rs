@@ -4,22 +4,24 @@ use std::fmt;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    ConfigErrors, Journal, Plugin, Roles, Section, SnapshotStore, StateExtensions, StateStore,
+    ConfigErrors, Journal, OffsetStore, Plugin, Roles, Section, SnapshotStore, StateExtensions,
+    StateStore,
 };
 
-use crate::{Journals, Rules, SnapshotStores, StateStores};
+use crate::{Journals, OffsetStores, Rules, SnapshotStores, StateStores};
 
 /// A plugin in the place of another one, for applications whose stores come from a config.
 ///
 /// It has the name of the plugin that it is around, so sections choose it by the same `kind`. The rules are those of all
-/// journals, of all snapshot stores and of all state stores that it makes; to distinguish stores of one kind, a
-/// predicate looks at the ids of a call. Clones are the same plugin.
+/// journals, of all snapshot stores, of all state stores and of all offset stores that it makes; to distinguish stores of
+/// one kind, a predicate looks at the ids of a call. Clones are the same plugin.
 #[derive(Clone)]
 pub struct InterceptedPlugin {
     plugin: Arc<dyn Plugin>,
     journals: Rules<Journals>,
     snapshot_stores: Rules<SnapshotStores>,
     state_stores: Rules<StateStores>,
+    offset_stores: Rules<OffsetStores>,
 }
 
 impl InterceptedPlugin {
@@ -30,6 +32,7 @@ impl InterceptedPlugin {
             journals: Rules::new(),
             snapshot_stores: Rules::new(),
             state_stores: Rules::new(),
+            offset_stores: Rules::new(),
         }
     }
 
@@ -38,14 +41,19 @@ impl InterceptedPlugin {
         &self.journals
     }
 
-    /// The rules of its snapshot stores.
+    /// Returns the rules of its snapshot stores.
     pub fn snapshot_stores(&self) -> &Rules<SnapshotStores> {
         &self.snapshot_stores
     }
 
-    /// The rules of its state stores.
+    /// Returns the rules of its state stores.
     pub fn state_stores(&self) -> &Rules<StateStores> {
         &self.state_stores
+    }
+
+    /// Returns the rules of its offset stores.
+    pub fn offset_stores(&self) -> &Rules<OffsetStores> {
+        &self.offset_stores
     }
 }
 
@@ -73,6 +81,11 @@ impl Plugin for InterceptedPlugin {
         Ok(Arc::new(self.state_stores.around(store)))
     }
 
+    fn offset_store(&self, section: &Section) -> Result<Arc<dyn OffsetStore>, ConfigErrors> {
+        let store = self.plugin.offset_store(section)?;
+        Ok(Arc::new(self.offset_stores.around(store)))
+    }
+
     fn journal_schema(
         &self,
         section: &Section,
@@ -96,6 +109,14 @@ impl Plugin for InterceptedPlugin {
         roles: Option<&Roles>,
     ) -> Result<Option<String>, ConfigErrors> {
         self.plugin.state_store_schema(section, extensions, roles)
+    }
+
+    fn offset_store_schema(
+        &self,
+        section: &Section,
+        roles: Option<&Roles>,
+    ) -> Result<Option<String>, ConfigErrors> {
+        self.plugin.offset_store_schema(section, roles)
     }
 
     fn without_making(&self, section: &Section) -> Section {

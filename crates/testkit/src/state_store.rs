@@ -1,7 +1,6 @@
 //! An intercepted state store, with its queries and its SQL.
 
-use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use actix_persistence_storage_api::{
     CurrentState, FindStates, FoundState, Operation, PersistenceId, PersistenceIdsQuery,
@@ -11,7 +10,7 @@ use actix_persistence_storage_api::{
 use async_trait::async_trait;
 
 use crate::store_kind::{StoreFuture, expect_answer, sealed::Sealed};
-use crate::{Hook, Intercepted, StoreCall, StoreKind};
+use crate::{Hook, Intercepted, StoreCall, StoreKind, Transaction};
 
 /// The kind of state stores, in types such as [`Rules<StateStores>`](crate::Rules).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,34 +74,6 @@ pub enum StateAnswer {
     Changes(StateChangesPage),
     /// The answer of `find`.
     Found(Vec<FoundState>),
-}
-
-/// The code of a transaction, which can run once; clones are the same code.
-#[derive(Clone)]
-pub struct Transaction(Arc<Mutex<Option<SessionWork>>>);
-
-impl Transaction {
-    fn new(work: SessionWork) -> Self {
-        Self(Arc::new(Mutex::new(Some(work))))
-    }
-
-    /// Takes the code; `None` if it was taken before, by a test or by the store.
-    pub fn take(&self) -> Option<SessionWork> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
-
-/// Equal if both are the same code.
-impl PartialEq for Transaction {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl fmt::Debug for Transaction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Transaction").finish_non_exhaustive()
-    }
 }
 
 impl StoreCall for StateCall {
@@ -186,8 +157,7 @@ impl StoreKind for StateStores {
                 }
                 StateCall::Find { query } => StateAnswer::Found(sql()?.find(query).await?),
                 StateCall::Transact { work } => {
-                    let work = work.take().expect("the code of a transaction runs once");
-                    sql()?.transact(work).await?;
+                    sql()?.transact(work.take_once()).await?;
                     StateAnswer::Done
                 }
                 StateCall::Ping => {

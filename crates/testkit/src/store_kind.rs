@@ -1,4 +1,4 @@
-//! The three kinds of stores, as far as they are the same to a rule.
+//! The four kinds of stores, as far as they are the same to a rule.
 
 use std::fmt::Debug;
 use std::pin::Pin;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::{Operation, PersistenceId, StorageError};
 
-/// A kind of store that can be intercepted: [`Journals`](crate::Journals), [`SnapshotStores`](crate::SnapshotStores) or
-/// [`StateStores`](crate::StateStores).
+/// A kind of store that can be intercepted: [`Journals`](crate::Journals), [`SnapshotStores`](crate::SnapshotStores),
+/// [`StateStores`](crate::StateStores) or [`OffsetStores`](crate::OffsetStores).
 pub trait StoreKind: sealed::Sealed + Send + Sync + 'static {
-    /// The trait object of such a store: `dyn Journal`, `dyn SnapshotStore` or `dyn StateStore`.
+    /// The trait object of such a store: `dyn Journal`, `dyn SnapshotStore`, `dyn StateStore` or `dyn OffsetStore`.
     type Store: ?Sized + Send + Sync + 'static;
     /// A call with its arguments.
     type Call: StoreCall;
@@ -53,7 +53,7 @@ pub(crate) type StoreFuture<T> =
 pub(crate) mod sealed {
     //! Keeps other crates from adding kinds of stores.
 
-    /// The seal of the trait, implemented for the three kinds.
+    /// The seal of the trait, implemented for the four kinds.
     pub trait Sealed {}
 }
 

@@ -8,7 +8,7 @@ use crate::tree::Tree;
 pub(crate) const PAGE: &str = "docs/storage-contract.md";
 
 /// The files whose doc comments hold the clauses, with the name of each contract.
-const SOURCES: [(&str, &str); 9] = [
+const SOURCES: [(&str, &str); 10] = [
     ("Journal", "crates/storage-api/src/journal.rs"),
     (
         "Event queries",
@@ -28,6 +28,7 @@ const SOURCES: [(&str, &str); 9] = [
         "Change handlers",
         "crates/storage-api/src/sql/change_handler.rs",
     ),
+    ("Offset store", "crates/storage-api/src/offset_store.rs"),
     ("Sessions", "crates/storage-api/src/sql/session.rs"),
     (
         "SQL over states",
@@ -255,6 +256,8 @@ More of it.
 ## Additional columns
 
 ## Change handlers
+
+## Offset store
 
 ## Sessions
 

@@ -27,7 +27,7 @@ enum Family {
     Tokio,
 }
 
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 14] = [
     Rule {
         crates: &["storage-api", "history", "torture-shim"],
         ours: Some(&[]),
@@ -72,6 +72,7 @@ const RULES: [Rule; 13] = [
             "journal-actor",
             "snapshot-actor",
             "state-actor",
+            "offset-actor",
             "persistent-actor",
             "query",
             "tck",
@@ -86,7 +87,12 @@ const RULES: [Rule; 13] = [
         forbidden: &[Family::Sqlx],
     },
     Rule {
-        crates: &["journal-actor", "snapshot-actor", "state-actor"],
+        crates: &[
+            "journal-actor",
+            "snapshot-actor",
+            "state-actor",
+            "offset-actor",
+        ],
         ours: Some(&["storage-api", "store-actor"]),
         forbidden: &[Family::Sqlx],
     },
@@ -110,6 +116,19 @@ const RULES: [Rule; 13] = [
             "snapshot-actor",
             "state-actor",
             "persistent-actor",
+        ]),
+        forbidden: &[Family::Sqlx],
+    },
+    Rule {
+        crates: &["projection"],
+        ours: Some(&[
+            "storage-api",
+            "store-actor",
+            "journal-actor",
+            "snapshot-actor",
+            "state-actor",
+            "persistent-actor",
+            "query",
         ]),
         forbidden: &[Family::Sqlx],
     },
@@ -347,6 +366,7 @@ mod tests {
             "store-actor: memory",
             "journal-actor: sqlx",
             "snapshot-actor: sqlite",
+            "offset-actor: memory",
             "persistent-actor: sqlite",
             "persistent-actor: actix-persistence",
         ] {

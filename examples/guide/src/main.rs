@@ -19,6 +19,7 @@ mod metadata;
 mod own_tables;
 mod persisting;
 mod personal_data;
+mod projections;
 mod published_events;
 mod read_only_commands;
 mod recovery;
@@ -34,7 +35,7 @@ mod stopping;
 /// A program of a page, which reads its arguments after its name.
 type Program = fn() -> anyhow::Result<()>;
 
-const PROGRAMS: [(&str, Program); 23] = [
+const PROGRAMS: [(&str, Program); 24] = [
     ("backups", backups::main),
     ("behaviours", behaviours::main),
     ("cleaning_up", cleaning_up::main),
@@ -47,6 +48,7 @@ const PROGRAMS: [(&str, Program); 23] = [
     ("own_tables", own_tables::main),
     ("persisting", persisting::main),
     ("personal_data", personal_data::main),
+    ("projections", projections::main),
     ("published_events", published_events::main),
     ("read_only_commands", read_only_commands::main),
     ("recovery", recovery::main),

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use futures_util::FutureExt;
 
 use super::run::Prepared;
+use crate::NoOffsetStore;
 use crate::capability::Capability;
 use crate::case::{Case, Spec, prefixed};
 use crate::failure::{Failure, expect};
@@ -23,8 +24,16 @@ pub(super) trait PrepareSuite: Send + Sync {
 
 pub(super) struct Suite<S: ?Sized> {
     pub(super) prefix: String,
+    pub(super) presence: Presence,
     pub(super) expected_ignored: Vec<String>,
     pub(super) create: Create<S>,
+}
+
+/// The answer to whether a fixture must have a kind of store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    Needed,
+    Optional,
 }
 
 #[async_trait]
@@ -33,6 +42,9 @@ impl<S: Specified + ?Sized> PrepareSuite for Suite<S> {
         let place = (self.create)(false).await;
         match place.open().await {
             Ok(store) => self.prepare_for(&store),
+            Err(error) if self.presence == Presence::Optional && error.is::<NoOffsetStore>() => {
+                Vec::new()
+            }
             Err(error) => {
                 let failure = Failure::from(error);
                 vec![self.own_check("opens_a_store", Err(failure))]

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use super::*;
 
 /// The sources of the clauses: the repository's text, so that a new clause without a case cannot land.
-const CONTRACT: [&str; 9] = [
+const CONTRACT: [&str; 10] = [
     include_str!("../../../crates/storage-api/src/journal.rs"),
     include_str!("../../../crates/storage-api/src/journal/event_queries.rs"),
     include_str!("../../../crates/storage-api/src/snapshot_store.rs"),
     include_str!("../../../crates/storage-api/src/state_store.rs"),
     include_str!("../../../crates/storage-api/src/state_store/state_queries.rs"),
+    include_str!("../../../crates/storage-api/src/offset_store.rs"),
     include_str!("../../../crates/storage-api/src/sql/sql_states.rs"),
     include_str!("../../../crates/storage-api/src/sql/session.rs"),
     include_str!("../../../crates/storage-api/src/sql/additional_column.rs"),

@@ -3,6 +3,7 @@
 
 mod broken_extensions;
 mod broken_journal;
+mod broken_offset_store;
 mod broken_snapshot_store;
 mod broken_state_store;
 mod coverage;
@@ -13,6 +14,8 @@ mod journal_defects;
 mod journal_mutants;
 mod journal_perf;
 mod mutant;
+mod offset_defects;
+mod offset_mutants;
 mod snapshot_defects;
 mod snapshot_mutants;
 mod state_defects;

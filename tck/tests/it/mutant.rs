@@ -14,7 +14,7 @@ pub(crate) type Defects<T> = Arc<dyn Fn() -> Arc<T> + Send + Sync>;
 /// One way to break the contract.
 ///
 /// Cases of `journal_spec`, `event_queries_spec`, `snapshot_store_spec`, `durable_state_store_spec`,
-/// `durable_state_extensions_spec` and `state_queries_spec` are named without their spec.
+/// `durable_state_extensions_spec`, `state_queries_spec` and `offset_store_spec` are named without their spec.
 pub(crate) struct Mutant {
     name: &'static str,
     kit: fn() -> Kit,
@@ -99,5 +99,6 @@ pub(crate) fn short(name: &str) -> &str {
         .or_else(|| name.strip_prefix("durable_state_extensions_spec::"))
         .or_else(|| name.strip_prefix("state_queries_spec::"))
         .or_else(|| name.strip_prefix("event_queries_spec::"))
+        .or_else(|| name.strip_prefix("offset_store_spec::"))
         .unwrap_or(name)
 }

@@ -11,6 +11,7 @@ mod burst;
 mod database;
 mod fixed;
 mod group_commit;
+mod live;
 mod notebook;
 mod paper;
 mod persist;
@@ -71,6 +72,8 @@ async fn on_disk<D: Database<Connection: SqlConnection>>(series: &Series) {
         "replay-one" => replay::one::<D>(series).await,
         "replay-many" => replay::many::<D>(series).await,
         "catch-up" => replay::catch_up::<D>(series).await,
+        "live" => live::beside::<D>(series).await,
+        "live-delay" => live::delay::<D>(series).await,
         "burst" => burst::run::<D>(series).await,
         "states-1000" => states::run::<D>(series).await,
         "persist-p99" => snapshots::run::<D>(series).await,

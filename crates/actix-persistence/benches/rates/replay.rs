@@ -29,7 +29,7 @@ const PAGE: usize = 1_000;
 /// Notes this many events in one atomic write.
 #[derive(Message)]
 #[rtype(result = "Result<(), PersistError>")]
-struct Note(usize);
+pub(crate) struct Note(pub(crate) usize);
 
 impl Handler<Note> for Notebook {
     type Result = Reply<Note>;

@@ -67,6 +67,7 @@ impl Config {
         let journals = stores.read(&mut reader);
         let snapshot_stores = stores.read(&mut reader);
         let mut state_stores = stores.read(&mut reader);
+        let offset_stores = stores.read(&mut reader);
         bind_change_event_journals(&mut state_stores, &journals, &mut mistakes);
         mistakes.add(reader.finish());
         let settings = Settings {
@@ -76,6 +77,7 @@ impl Config {
             journals,
             snapshot_stores,
             state_stores,
+            offset_stores,
         };
         (Resolution { settings, mistakes }, warnings)
     }

@@ -3,7 +3,7 @@
 use actix_persistence_persistent_actor::{BackOffSettings, StashPolicy};
 
 use super::notifications::NotificationCapacities;
-use super::store_section::{JournalSections, SnapshotSections, StateSections};
+use super::store_section::{JournalSections, OffsetSections, SnapshotSections, StateSections};
 
 /// The config once its keys have been understood.
 #[derive(Debug)]
@@ -17,4 +17,5 @@ pub(crate) struct Settings {
     pub(crate) journals: JournalSections,
     pub(crate) snapshot_stores: SnapshotSections,
     pub(crate) state_stores: StateSections,
+    pub(crate) offset_stores: OffsetSections,
 }

@@ -4,6 +4,7 @@ mod change_event_journal;
 mod circuit_breaker;
 mod compression;
 mod journal;
+mod offset_store;
 mod query;
 mod replay_filter;
 mod snapshot_store;
@@ -12,6 +13,7 @@ mod state_store;
 
 use std::fmt;
 
+use actix_persistence_offset_actor::OffsetSettings;
 use actix_persistence_persistent_actor::{Compression, Serializer};
 use actix_persistence_snapshot_actor::SnapshotSettings;
 use actix_persistence_storage_api::{ConfigErrors, Origin, Section, SectionReader, Value};
@@ -27,6 +29,8 @@ use super::{Mistakes, NamedCode, effective};
 pub(crate) type JournalSections = StoreSections<JournalStoreSettings>;
 /// The snapshot stores of the config.
 pub(crate) type SnapshotSections = StoreSections<SnapshotSettings>;
+/// The offset stores of the config.
+pub(crate) type OffsetSections = StoreSections<OffsetSettings>;
 /// The state stores of the config.
 pub(crate) type StateSections = StoreSections<StateStoreSettings>;
 

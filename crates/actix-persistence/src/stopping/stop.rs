@@ -13,7 +13,7 @@ use super::stop_signals::StopSignals;
 use crate::Persistence;
 
 impl Persistence {
-    /// Stops every persistent actor, and reports which work was not done before the deadline.
+    /// Stops every projection and every persistent actor, and reports which work was not done before the deadline.
     ///
     /// From now on [`start`](Self::start) returns [`StartError::Stopping`](crate::StartError::Stopping), and a message
     /// to an actor is refused with [`MailboxError::Closed`](actix::MailboxError::Closed). The actors process what has
@@ -70,9 +70,12 @@ impl Persistence {
     }
 
     async fn stop_until(&self, given_up: impl Future<Output = ()>) -> StopReport {
+        // They read what actors store, and may send to actors.
+        let projections = self.0.projections.stop();
         let live_ids = self.0.stores.live_ids.iter();
         let drains: Vec<Drain> = live_ids.map(LiveIds::drain).collect();
         let finished = async {
+            projections.await;
             for drain in &drains {
                 drain.finished().await;
             }

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use actix_persistence_journal_actor::JournalHandle;
+use actix_persistence_offset_actor::OffsetHandle;
 use actix_persistence_snapshot_actor::SnapshotHandle;
 use actix_persistence_state_actor::StateHandle;
 use actix_persistence_storage_api::{
-    ConfigError, ConfigErrors, Journal, Plugin, Section, SnapshotStore, StateExtensions, StateStore,
+    ConfigError, ConfigErrors, Journal, OffsetStore, Plugin, Section, SnapshotStore,
+    StateExtensions, StateStore,
 };
 
 use super::store_kind::StoreKind;
@@ -21,6 +23,7 @@ pub(crate) struct MadeStores {
     pub(crate) journals: Made<JournalHandle>,
     pub(crate) snapshot_stores: Made<SnapshotHandle>,
     pub(crate) state_stores: Made<StateHandle>,
+    pub(crate) offset_stores: Made<OffsetHandle>,
 }
 
 /// The stores of one kind, by plugin id in the order in which they were handed over.
@@ -31,7 +34,8 @@ impl MadeStores {
     pub(crate) fn declare(&self, config: Config) -> Config {
         let config = self.journals.declare(config);
         let config = self.snapshot_stores.declare(config);
-        self.state_stores.declare(config)
+        let config = self.state_stores.declare(config);
+        self.offset_stores.declare(config)
     }
 }
 
@@ -77,6 +81,11 @@ impl Plugin for MadeStores {
     fn snapshot_store(&self, section: &Section) -> Result<Arc<dyn SnapshotStore>, ConfigErrors> {
         section.reader().finish()?;
         self.snapshot_stores.of(section)
+    }
+
+    fn offset_store(&self, section: &Section) -> Result<Arc<dyn OffsetStore>, ConfigErrors> {
+        section.reader().finish()?;
+        self.offset_stores.of(section)
     }
 
     fn state_store(

@@ -18,6 +18,7 @@ pub(crate) struct StoreEntry<K: StoreKind> {
     pub(crate) compression: Compression,
     pub(crate) settings: K::Settings,
     pub(crate) live_ids: K::LiveIds,
+    pub(crate) tail: K::Tail,
     pub(crate) effective_config: String,
 }
 

@@ -1,14 +1,17 @@
-//! The kinds of stores: all that differs between journals, snapshot stores and state stores.
+//! The kinds of stores: all that differs between journals, snapshot stores, state stores and offset stores.
 
 use std::any::Any;
 use std::sync::Arc;
 
 use actix_persistence_journal_actor::JournalHandle;
+use actix_persistence_offset_actor::{OffsetHandle, OffsetSettings};
 use actix_persistence_persistent_actor::LiveIds;
+use actix_persistence_query::EventTail;
 use actix_persistence_snapshot_actor::{SnapshotHandle, SnapshotSettings};
 use actix_persistence_state_actor::StateHandle;
 use actix_persistence_storage_api::{
-    ConfigErrors, Journal, Plugin, Roles, Section, SnapshotStore, StateStore, StorageError,
+    ConfigErrors, Journal, OffsetStore, Plugin, Roles, Section, SnapshotStore, StateStore,
+    StorageError,
 };
 use actix_persistence_store_actor::StoreThread;
 use tokio::runtime::Handle;
@@ -26,6 +29,8 @@ pub(crate) trait StoreKind: Send + Sync + Sized + 'static {
     type Settings: StoreSettings;
     /// The live ids of a store that actors are stored in; nothing for one beside it.
     type LiveIds: Send + Sync;
+    /// The part that live queries of a store share.
+    type Tail: Default + Send + Sync;
 
     /// The key of the section that holds a section for each store of the kind.
     const SECTION: &'static str = Self::Settings::SECTION;
@@ -98,6 +103,7 @@ impl StoreKind for JournalHandle {
     type Store = dyn Journal;
     type Settings = JournalStoreSettings;
     type LiveIds = LiveIds;
+    type Tail = EventTail;
 
     fn make(
         plugin: &dyn Plugin,
@@ -140,6 +146,7 @@ impl StoreKind for SnapshotHandle {
     type Store = dyn SnapshotStore;
     type Settings = SnapshotSettings;
     type LiveIds = ();
+    type Tail = ();
 
     fn make(
         plugin: &dyn Plugin,
@@ -178,10 +185,54 @@ impl StoreKind for SnapshotHandle {
     forward_to_handle!();
 }
 
+impl StoreKind for OffsetHandle {
+    type Store = dyn OffsetStore;
+    type Settings = OffsetSettings;
+    type LiveIds = ();
+    type Tail = ();
+
+    fn make(
+        plugin: &dyn Plugin,
+        section: &Section,
+        _: &Self::Settings,
+    ) -> Result<Arc<Self::Store>, ConfigErrors> {
+        plugin.offset_store(section)
+    }
+
+    fn schema(
+        plugin: &dyn Plugin,
+        section: &Section,
+        _: &Self::Settings,
+        roles: Option<&Roles>,
+    ) -> Result<Option<String>, ConfigErrors> {
+        plugin.offset_store_schema(section, roles)
+    }
+
+    fn start(
+        store: Arc<Self::Store>,
+        settings: &Self::Settings,
+        runtime: &Handle,
+        thread: &StoreThread,
+    ) -> Self {
+        Self::start(store, settings.clone(), runtime.clone(), thread)
+    }
+
+    fn not_opened(plugin_id: String, source: StorageError) -> OpenError {
+        OpenError::OffsetStore { plugin_id, source }
+    }
+
+    fn store(&self) -> Arc<dyn Any + Send + Sync> {
+        Arc::clone(self.store()) as _
+    }
+
+    forward_to_handle!();
+}
+
 impl StoreKind for StateHandle {
     type Store = dyn StateStore;
     type Settings = StateStoreSettings;
     type LiveIds = LiveIds;
+    type Tail = ();
 
     fn make(
         plugin: &dyn Plugin,

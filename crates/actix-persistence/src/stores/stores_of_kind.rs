@@ -37,6 +37,7 @@ impl<K: StoreKind> StoresOfKind<K> {
                 serializer: section.serializer,
                 compression: section.compression,
                 live_ids: live_ids(&section.settings),
+                tail: K::Tail::default(),
                 effective_config: section.effective_toml(),
                 settings: section.settings.clone(),
             };
@@ -82,9 +83,14 @@ impl<K: StoreKind> StoresOfKind<K> {
         self.default.as_deref() == Some(&entry.plugin_id)
     }
 
+    /// Returns every store with what is only of its kind, in the order of the plugin ids.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &StoreEntry<K>> {
+        self.entries.values()
+    }
+
     /// Returns every store, in the order of the plugin ids.
     pub(crate) fn all(&self) -> impl Iterator<Item = &dyn OpenedStore> {
-        self.entries.values().map(|entry| entry as &dyn OpenedStore)
+        self.entries().map(|entry| entry as &dyn OpenedStore)
     }
 }
 

@@ -1,12 +1,17 @@
 //! Events that tell a journal of the changes of durable states.
 
+use std::time::Duration;
+
 use actix::prelude::*;
 use actix_persistence::prelude::*;
+use actix_persistence::query::{EventOffset, EventSelection};
 use actix_persistence::{
     Config, PersistError,
     error::{ErrorChain, RejectionCause},
 };
+use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
 
 use crate::note::{Note, Written};
 
@@ -151,6 +156,25 @@ async fn an_actor_tells_the_journal_of_its_changes() {
         (3, NoteEvent::Deleted),
     ];
     assert_eq!(events, expected);
+}
+
+/// The journal looks again after an hour: what comes was noticed.
+#[actix::test]
+async fn a_live_query_of_events_sees_a_change_of_this_process_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("notes.db");
+    let file = file.to_str().unwrap();
+    let config = config(file, file);
+    let config = config.with("persistence.journal.events.query.refresh-interval", "1h");
+    let persistence = Persistence::open(config).await.unwrap();
+    let queries = persistence.event_queries(None).unwrap();
+    let mut live = queries.events::<NoteEvent>(EventSelection::all(), EventOffset::start());
+    let note = persistence.start(|| Note::named("1")).unwrap();
+    for (text, number) in [(Some("one"), 1), (Some("three"), 2), (None, 3)] {
+        note.send(Announce(text)).await.unwrap().unwrap();
+        let next = timeout(Duration::from_secs(30), live.next()).await;
+        assert_eq!(next.unwrap().unwrap().unwrap().sequence_nr, number);
+    }
 }
 
 #[actix::test]

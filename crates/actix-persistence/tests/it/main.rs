@@ -12,11 +12,13 @@ mod event_queries;
 mod extended_states;
 mod handle;
 mod held_states;
+mod killed_projections;
 mod metadata;
 mod note;
 mod notifications;
 #[cfg(all(feature = "encryption", feature = "zstd"))]
 mod personal_states;
+mod projections;
 mod recovery_at_scale;
 mod recovery_settings;
 mod schema_steps;

@@ -11,7 +11,7 @@ use actix::prelude::*;
 use actix_persistence::error::ErrorChain;
 use actix_persistence::payload::{CurrentKey, EncryptionKey, FoundKey, KeyId, KeyStore, Shredded};
 use actix_persistence::prelude::*;
-use actix_persistence::query::{Changed, StateOffset};
+use actix_persistence::query::{Changed, EventOffset, EventSelection, StateOffset};
 use actix_persistence::storage_api::FindStates;
 use actix_persistence::{Config, Persistence};
 use futures_util::{StreamExt, TryStreamExt};
@@ -267,4 +267,29 @@ async fn a_live_query_waits_for_a_key_store_that_fails() {
     let change = changes.next().await.unwrap().unwrap();
     assert_eq!(change.state().unwrap().diagnosis, DIAGNOSIS);
     assert_eq!(keys.failures.load(Ordering::Acquire), 0);
+}
+
+/// A stream that waits for a key stands still, and the tail goes on; it loses nothing.
+#[actix::test]
+async fn a_live_query_of_events_waits_for_a_key_store_that_fails() {
+    let directory = tempfile::tempdir().unwrap();
+    let keys = Arc::new(LateKeys::default());
+    let persistence = open(directory.path(), &keys).await;
+    let patient = persistence.start(|| Patient::named("ada")).unwrap();
+    let queries = persistence.event_queries(None).unwrap();
+    let start = EventOffset::start;
+    let mut live = queries.events::<Diagnosed>(EventSelection::all(), start());
+    for number in 1..=3 {
+        keys.failures.store(2, Ordering::Release);
+        assert_eq!(patient.send(Diagnose).await.unwrap().unwrap(), number);
+        let envelope = live.next().await.unwrap().unwrap();
+        assert_eq!(envelope.sequence_nr, number);
+        assert_eq!(envelope.events[0].diagnosis, DIAGNOSIS);
+        assert_eq!(keys.failures.load(Ordering::Acquire), 0);
+    }
+    keys.failures.store(1, Ordering::Release);
+    let mut current = queries.current_events::<Diagnosed>(EventSelection::all(), start());
+    let error = current.next().await.unwrap().unwrap_err();
+    assert!(error.is_transient(), "{error:?}");
+    assert!(current.next().await.is_none());
 }

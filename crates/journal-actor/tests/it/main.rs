@@ -18,3 +18,4 @@ mod order;
 mod permits;
 mod proxy;
 mod splitting;
+mod stored;

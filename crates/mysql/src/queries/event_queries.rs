@@ -1,9 +1,10 @@
 //! The statements that query the events of all ids.
 
-use actix_persistence_sql::{EventQueryStatements, EventSourceStatements, SqlNames};
-use sqlx::SqlStr;
+use actix_persistence_sql::{
+    EventQueryStatements, EventSourceStatements, EventSourceTexts, EventTexts, SqlNames,
+};
 
-use super::{partitions_of, powers_of_partitions};
+use super::partitions_of;
 
 /// A view of MariaDB may show a number and not the one before it: see docs/adr/0005-commit-order.md. So the counters are read by a
 /// statement of its own, which is over before events are read.
@@ -28,7 +29,7 @@ e.ordering, e.sequence_nr, e.timestamp, e.writer_uuid, e.adapter_manifest, CAST(
     CASE WHEN {fits} THEN e.metadata_payload END, e.checksum, CASE WHEN NOT ({fits}) THEN {bytes} END, e.persistence_id,
     CASE WHEN e.tag_count > 0 THEN (
         SELECT CAST(JSON_ARRAYAGG(CONVERT(g.tag USING utf8mb4)) AS CHAR) FROM {tag_table} AS g FORCE INDEX ({tag_index})
-        WHERE g.partition_nr = e.partition_nr AND g.ordering = e.ordering) END, {bytes}, CAST(e.partition_nr AS SIGNED)";
+        WHERE g.partition_nr = e.partition_nr AND g.ordering = e.ordering) END, CAST(e.partition_nr AS SIGNED)";
 
 /// Leaves out what is deleted. Almost no id has deleted rows that are still there: the index of those is looked at, and it
 /// is small.
@@ -45,28 +46,52 @@ const WINDOW_OF_TAG: &str = "\
 (SELECT CAST(t.partition_nr AS SIGNED), t.ordering FROM {tag_table} AS t FORCE INDEX (PRIMARY)
  WHERE t.tag = ? AND t.partition_nr = ? AND t.ordering >= ? AND t.ordering <= ? ORDER BY t.ordering LIMIT 1 OFFSET ?)";
 
-/// A text is compared by its bytes: every collation takes some texts for equal.
-const EVENTS: &str = "\
+const EVERY: &str = "\
 (SELECT {columns}
+ FROM {event_table} AS e FORCE INDEX ({index})
+ WHERE {key}e.partition_nr = ? AND e.ordering >= ? AND e.ordering <= ?
+ ORDER BY e.ordering LIMIT ?)";
+
+/// Finds the keys of what is selected first: the server reads the payloads of all rows that a query with payloads looks at.
+const SELECTED: &str = "\
+(SELECT {columns}
+ FROM ({keys}) AS k
+ STRAIGHT_JOIN {event_table} AS e FORCE INDEX ({event_index}) ON e.partition_nr = k.partition_nr AND e.ordering = k.ordering)";
+
+/// A text is compared by its bytes: every collation takes some texts for equal.
+const KEYS: &str = "\
+SELECT e.partition_nr, e.ordering
  FROM {event_table} AS e FORCE INDEX ({index})
  WHERE {key}e.partition_nr = ? AND e.ordering >= ? AND e.ordering <= ? AND e.slice BETWEEN ? AND ?{type_condition}
    AND (? = 1 OR CAST(e.event_manifest AS BINARY) = ?) AND {is_left}
- ORDER BY e.ordering LIMIT ?)";
+ ORDER BY e.ordering LIMIT ?";
 
 /// Each tag leads to its event, and not the other way round.
-const EVENTS_WITH_TAG: &str = "\
+const EVERY_WITH_TAG: &str = "\
 (SELECT {columns}
+ FROM {tag_table} AS t FORCE INDEX (PRIMARY)
+ STRAIGHT_JOIN {event_table} AS e FORCE INDEX ({event_index}) ON e.partition_nr = t.partition_nr AND e.ordering = t.ordering
+ WHERE t.tag = ? AND t.partition_nr = ? AND t.ordering >= ? AND t.ordering <= ?
+ ORDER BY t.ordering LIMIT ?)";
+const KEYS_WITH_TAG: &str = "\
+SELECT e.partition_nr, e.ordering
  FROM {tag_table} AS t FORCE INDEX (PRIMARY)
  STRAIGHT_JOIN {event_table} AS e FORCE INDEX ({event_index}) ON e.partition_nr = t.partition_nr AND e.ordering = t.ordering
  WHERE t.tag = ? AND t.partition_nr = ? AND t.ordering >= ? AND t.ordering <= ? AND t.slice BETWEEN ? AND ?{type_condition}
    AND (? = 1 OR CAST(e.event_manifest AS BINARY) = ?) AND {is_left}
- ORDER BY t.ordering LIMIT ?)";
+ ORDER BY t.ordering LIMIT ?";
+
+const FITS: [&str; 2] = ["{bytes} <= {small_event}", "{bytes} <= {most_bytes}"];
 
 const TYPE_CONDITION: &str = " AND (? = 1 OR e.entity_type = ?)";
 
 /// The index, and the condition with the first value.
 const OF_ALL: [&str; 2] = ["{event_index}", ""];
 const OF_TYPE: [&str; 2] = ["{event_type_index}", "e.entity_type = ? AND "];
+
+/// The texts of a source: the window, every event, and the keys of those that are selected.
+const ALL: [&str; 3] = [WINDOW, EVERY, KEYS];
+const WITH_TAG: [&str; 3] = [WINDOW_OF_TAG, EVERY_WITH_TAG, KEYS_WITH_TAG];
 
 /// Returns the statements of one journal, with its table names in them.
 pub(crate) fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
@@ -77,41 +102,34 @@ pub(crate) fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
         newest: names.fill(NEWEST),
         ids: names.fill(&IDS.replace(TYPE, "")),
         ids_without_type: names.fill(&IDS.replace(TYPE, WITHOUT_TYPE)),
-        of_all: source(names, [WINDOW, EVENTS], OF_ALL, TYPE_CONDITION),
-        of_type: source(names, [WINDOW, EVENTS], OF_TYPE, ""),
-        of_tag: source(
-            names,
-            [WINDOW_OF_TAG, EVENTS_WITH_TAG],
-            OF_ALL,
-            TYPE_CONDITION,
-        ),
+        of_all: source(names, ALL, OF_ALL, TYPE_CONDITION),
+        of_type: source(names, ALL, OF_TYPE, ""),
+        of_tag: source(names, WITH_TAG, OF_ALL, TYPE_CONDITION),
     }
 }
 
 fn source(
     names: &SqlNames,
-    [window, events]: [&str; 2],
+    [window, every, keys]: [&str; 3],
     [index, key]: [&str; 2],
     type_condition: &str,
 ) -> EventSourceStatements {
-    let fill = |text: &str, fits: &str| -> Vec<SqlStr> {
-        let text = text
-            .replace("{columns}", COLUMNS)
-            .replace("{index}", index)
-            .replace("{key}", key)
-            .replace("{type_condition}", type_condition)
-            .replace("{is_left}", IS_LEFT)
-            .replace("{fits}", fits)
-            .replace("{bytes}", BYTES);
-        // Rows of partitions have no order among each other, so nothing is sorted or kept in a temporary table.
-        powers_of_partitions(|number| {
-            names.fill(&vec![text.as_str(); number].join("\nUNION ALL\n"))
-        })
+    let texts = |text: &str| FITS.map(|fits| text.replace("{fits}", fits));
+    let columns = COLUMNS;
+    let [every, selected] =
+        [every, SELECTED].map(|text| texts(&text.replace("{columns}", columns)));
+    let texts = EventSourceTexts {
+        window,
+        every: EventTexts::new(&every),
+        selected: EventTexts::new(&selected),
+        pieces: &[
+            ("keys", keys),
+            ("index", index),
+            ("key", key),
+            ("type_condition", type_condition),
+            ("is_left", IS_LEFT),
+            ("bytes", BYTES),
+        ],
     };
-    let small = EventSourceStatements::SMALL_EVENT;
-    EventSourceStatements {
-        window: fill(window, ""),
-        small: fill(events, &format!("{{bytes}} <= {small}")),
-        any: fill(events, "{bytes} <= {most_bytes}"),
-    }
+    EventSourceStatements::new(&texts, |text| names.fill(text))
 }

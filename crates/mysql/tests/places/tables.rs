@@ -13,7 +13,14 @@ pub(crate) struct Tables(pub(crate) TestDatabase);
 impl Tables {
     fn section(&self, place: usize, url: String) -> Section {
         let prefix = prefix(place);
-        let tables = ["event", "tag", "metadata", "snapshot", "state"];
+        let tables = [
+            "event",
+            "tag",
+            "metadata",
+            "snapshot",
+            "state",
+            "projection",
+        ];
         let section = Section::new("tck", Origin::code())
             .with("url", url)
             .with("acquire-timeout", "60s")

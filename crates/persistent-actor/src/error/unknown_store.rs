@@ -7,7 +7,7 @@ pub enum UnknownStore {
     /// The config has no store of this kind with this plugin id.
     #[error("there is no {store} with the plugin id '{plugin_id}'; known are: {}", known.join(", "))]
     PluginId {
-        /// `journal`, `snapshot store` or `state store`.
+        /// `journal`, `snapshot store`, `state store` or `offset store`.
         store: &'static str,
         /// The plugin id that was asked for.
         plugin_id: String,
@@ -24,4 +24,9 @@ pub enum UnknownStore {
         "there is no default state store: set 'persistence.state.plugin', or name a state store by its plugin id"
     )]
     NoDefaultStateStore,
+    /// No offset store was named by the call, and the config has no default one.
+    #[error(
+        "there is no default offset store: set 'persistence.offset-store.plugin', or name an offset store by its plugin id"
+    )]
+    NoDefaultOffsetStore,
 }

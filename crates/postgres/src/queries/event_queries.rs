@@ -1,7 +1,8 @@
 //! The statements that query the events of all ids.
 
-use actix_persistence_sql::{EventQueryStatements, EventSourceStatements, SqlNames};
-use sqlx::SqlStr;
+use actix_persistence_sql::{
+    EventQueryStatements, EventSourceStatements, EventSourceTexts, EventTexts, SqlNames,
+};
 
 use super::journal_queries::order;
 
@@ -33,7 +34,7 @@ e.ordering, e.sequence_nr, e.timestamp, CASE WHEN e.fits THEN e.writer_uuid END,
        CASE WHEN NOT e.fits THEN e.bytes END, e.persistence_id,
        CASE WHEN e.tag_count > 0 AND e.fits THEN (
            SELECT json_agg(t.tag)::text FROM {tag_table} AS t
-           WHERE t.persistence_id = e.persistence_id AND t.sequence_nr = e.sequence_nr) END, e.bytes";
+           WHERE t.persistence_id = e.persistence_id AND t.sequence_nr = e.sequence_nr) END";
 
 /// Leaves out what is deleted. Almost no id has deleted rows that are still there: the index of those is looked at, and it
 /// is small.
@@ -56,17 +57,20 @@ SELECT 0::bigint, e.ordering FROM {tag_table} AS e
 WHERE e.tag = ?::text AND e.ordering >= ?::bigint AND e.ordering <= ?::bigint
 ORDER BY e.ordering LIMIT 1 OFFSET ?::bigint";
 
+/// Payloads of rows that are not returned are not read: only their places are sorted.
 const EVENTS: &str = "\
 SELECT {columns}
 FROM (
     SELECT e.*, {bytes} AS bytes, {fits} AS fits
     FROM {event_table} AS e
     WHERE {key}(e.ordering, e.persistence_id, e.sequence_nr) > (?::bigint, ?::text, ?::bigint)
-      AND e.ordering <= ?::bigint AND e.slice BETWEEN ?::bigint AND ?::bigint{type_condition}
-      AND (?::bigint = 1 OR e.event_manifest = ?::text) AND {is_left}
+      AND e.ordering <= ?::bigint{selected}
     ORDER BY e.ordering, e.persistence_id, e.sequence_nr LIMIT ?::bigint
 ) AS e
 ORDER BY e.ordering, e.persistence_id, e.sequence_nr";
+const SELECTED: &str = "
+      AND e.slice BETWEEN ?::bigint AND ?::bigint{type_condition}
+      AND (?::bigint = 1 OR e.event_manifest = ?::text) AND {is_left}";
 
 /// Each tag leads to its event by the key: `OFFSET 0` keeps the planner from joining the tables as a whole.
 const EVENTS_WITH_TAG: &str = "\
@@ -79,11 +83,13 @@ FROM (
         WHERE e.persistence_id = t.persistence_id AND e.sequence_nr = t.sequence_nr OFFSET 0
     ) AS e
     WHERE t.tag = ?::text AND (t.ordering, t.persistence_id, t.sequence_nr) > (?::bigint, ?::text, ?::bigint)
-      AND t.ordering <= ?::bigint AND t.slice BETWEEN ?::bigint AND ?::bigint{type_condition}
-      AND (?::bigint = 1 OR e.event_manifest = ?::text) AND {is_left}
+      AND t.ordering <= ?::bigint{selected}
     ORDER BY t.ordering, t.persistence_id, t.sequence_nr LIMIT ?::bigint
 ) AS e
 ORDER BY e.ordering, e.persistence_id, e.sequence_nr";
+
+const FITS_SMALL: &str = "{bytes} + {text_bytes} <= {small_event}";
+const FITS_ANY: &str = "({bytes} <= {most_bytes} AND {text_bytes} <= {most_text_bytes})";
 
 const TYPE_CONDITION: &str = " AND (?::bigint = 1 OR e.entity_type = ?::text)";
 const KEY_OF_TYPE: &str = "e.entity_type = ?::text AND ";
@@ -110,25 +116,25 @@ fn source(
     key: &str,
     type_condition: &str,
 ) -> EventSourceStatements {
-    let fill = |text: &str, fits: &str| -> Vec<SqlStr> {
-        let text = text
-            .replace("{columns}", COLUMNS)
-            .replace("{key}", key)
-            .replace("{type_condition}", type_condition)
-            .replace("{is_left}", IS_LEFT)
-            .replace("{fits}", fits)
-            .replace("{bytes}", BYTES);
-        vec![names.fill(&numbered(&text))]
+    let texts = |selected: &str| {
+        let events = events.replace("{selected}", selected);
+        [FITS_SMALL, FITS_ANY].map(|fits| events.replace("{fits}", fits))
     };
-    let small = EventSourceStatements::SMALL_EVENT;
-    EventSourceStatements {
-        window: fill(window, ""),
-        small: fill(events, &format!("{{bytes}} + {TEXT_BYTES} <= {small}")),
-        any: fill(
-            events,
-            &format!("({{bytes}} <= {{most_bytes}} AND {TEXT_BYTES} <= {{most_text_bytes}})"),
-        ),
-    }
+    let [every, selected] = [texts(""), texts(SELECTED)];
+    let texts = EventSourceTexts {
+        window,
+        every: EventTexts::new(&every),
+        selected: EventTexts::new(&selected),
+        pieces: &[
+            ("columns", COLUMNS),
+            ("key", key),
+            ("type_condition", type_condition),
+            ("is_left", IS_LEFT),
+            ("bytes", BYTES),
+            ("text_bytes", TEXT_BYTES),
+        ],
+    };
+    EventSourceStatements::new(&texts, |text| names.fill(&numbered(text)))
 }
 
 /// Numbers the placeholders of a text.

@@ -13,9 +13,10 @@ use actix_persistence_storage_api::{
 };
 use tokio::runtime::Handle;
 
+use super::following::Following;
 use super::many_ids::ManyIds;
 use super::one_id::OneId;
-use super::{EventStream, RecordStream};
+use super::{EventStream, EventTail, RecordStream};
 use crate::pages::Pages;
 use crate::reading::Reading;
 use crate::{NoQueries, PersistenceIdsStream, QuerySettings};
@@ -32,11 +33,13 @@ use crate::{NoQueries, PersistenceIdsStream, QuerySettings};
 /// [`held_back_timeout`](QuerySettings::held_back_timeout).
 ///
 /// The others are live and go on with what is stored from then on, by any process. Trouble that waiting may cure is logged
-/// and waited for; any other error is the last that is given.
+/// and waited for; any other error is the last that is given. Those over many ids share an [`EventTail`]: new events are read
+/// once for all of them.
 #[derive(Clone)]
 pub struct EventQuery {
     pages: Arc<Pages<JournalHandle>>,
     serializers: Serializers,
+    tail: EventTail,
 }
 
 impl EventQuery {
@@ -54,6 +57,7 @@ impl EventQuery {
         Ok(Self {
             pages: Pages::new(handle, runtime, Box::new(keeper), settings)?,
             serializers: Serializers::default(),
+            tail: EventTail::new(),
         })
     }
 
@@ -61,6 +65,14 @@ impl EventQuery {
     #[must_use]
     pub fn with_serializers(mut self, serializers: Serializers) -> Self {
         self.serializers = serializers;
+        self
+    }
+
+    /// Returns the same queries, whose live streams share this tail with all others that do; it must be one of the same
+    /// journal. Without it only clones of one value share theirs.
+    #[must_use]
+    pub fn with_tail(mut self, tail: EventTail) -> Self {
+        self.tail = tail;
         self
     }
 
@@ -212,9 +224,17 @@ impl EventQuery {
         is_live: bool,
     ) -> RecordStream {
         let query = EventsQuery::new(selection, self.settings().page_size).after(offset.clone());
-        let source = ManyIds::new(query, is_live);
         let pages = Arc::clone(&self.pages);
-        RecordStream::new(Reading::new(pages, source, offset, is_live))
+        match is_live {
+            true => {
+                let source = Following::new(query, self.tail.clone());
+                RecordStream::new(Reading::new(pages, source, offset, true))
+            }
+            false => {
+                let source = ManyIds::new(query, false);
+                RecordStream::new(Reading::new(pages, source, offset, false))
+            }
+        }
     }
 
     fn of_one(

@@ -1,6 +1,7 @@
 //! The events of many ids, in the order of their commits.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_journal_actor::JournalHandle;
@@ -46,6 +47,15 @@ impl ManyIds {
             false => End::Newest,
         };
         Self { query, end }
+    }
+
+    pub(super) fn selection(&self) -> &EventSelection {
+        &self.query.selection
+    }
+
+    /// Returns the offset after which the next page is read.
+    pub(super) fn after_mut(&mut self) -> &mut EventOffset {
+        &mut self.query.after
     }
 
     /// Returns where the events end, if they do.
@@ -104,9 +114,11 @@ impl Source for ManyIds {
     type Record = RecordEnvelope;
     type Offset = EventOffset;
 
+    const READS_AHEAD: bool = true;
+
     async fn read(
         &mut self,
-        pages: &Pages<JournalHandle>,
+        pages: &Arc<Pages<JournalHandle>>,
         limit: usize,
     ) -> Result<Page<Self>, QueryError> {
         self.query.limit = limit;
@@ -114,11 +126,6 @@ impl Source for ManyIds {
         let end = self.find_end(pages).await?.cloned();
         let page = pages.events(query).await?;
         let got_on = page.offset != self.query.after;
-        if page.more && !got_on {
-            let error = StorageError::new(StorageErrorKind::Corrupt, Operation::QueryEvents)
-                .with_message("a page ends where it begins although more events follow");
-            return Err(error.into());
-        }
         let events = page.events.into_iter();
         let mut records: VecDeque<_> = events
             .map(|found| RecordEnvelope::new(found.persistence_id, found.event, found.offset))
@@ -156,12 +163,19 @@ impl Source for ManyIds {
 }
 
 impl Pages<JournalHandle> {
-    async fn events(&self, query: EventsQuery) -> Result<EventsPage, StorageError> {
+    pub(super) async fn events(&self, query: EventsQuery) -> Result<EventsPage, StorageError> {
         let operation = Operation::QueryEvents;
-        self.call(operation, move |journal| async move {
+        let after = query.after.clone();
+        let page = self.call(operation, move |journal| async move {
             event_queries(&*journal, operation)?.events(query).await
-        })
-        .await
+        });
+        let page = page.await?;
+        if page.more && page.offset == after {
+            let error = StorageError::new(StorageErrorKind::Corrupt, operation)
+                .with_message("a page ends where it begins although more events follow");
+            return Err(error);
+        }
+        Ok(page)
     }
 
     async fn newest_offset(&self, selection: &EventSelection) -> Result<EventOffset, StorageError> {

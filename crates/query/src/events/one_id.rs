@@ -1,6 +1,7 @@
 //! The events of one id, by their numbers.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_storage_api::{
@@ -96,7 +97,7 @@ impl Source for OneId {
 
     async fn read(
         &mut self,
-        pages: &Pages<JournalHandle>,
+        pages: &Arc<Pages<JournalHandle>>,
         limit: usize,
     ) -> Result<Page<Self>, QueryError> {
         if !self.begun || self.has_caught_up {

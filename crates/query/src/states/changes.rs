@@ -88,7 +88,7 @@ impl Source for StateChanges {
 
     async fn read(
         &mut self,
-        pages: &Pages<StateHandle>,
+        pages: &Arc<Pages<StateHandle>>,
         limit: usize,
     ) -> Result<Page<Self>, QueryError> {
         let operation = Operation::StateChanges;

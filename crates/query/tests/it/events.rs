@@ -4,4 +4,7 @@ mod fixture;
 mod held_back;
 mod many_ids;
 mod one_id;
+mod partitioned;
+mod seam;
+mod shared_tail;
 mod undecodable;

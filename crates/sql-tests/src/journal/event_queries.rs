@@ -25,7 +25,7 @@ fn one_of<T: Copy>(values: &[T]) -> T {
 }
 
 /// Returns one of a few ids of all types.
-fn some_id() -> PersistenceId {
+pub(super) fn some_id() -> PersistenceId {
     let name = fastrand::u8(..12).to_string();
     match one_of(&TYPES) {
         "" => PersistenceId::of_unique(&name),
@@ -315,7 +315,7 @@ pub async fn readers_get_each_event_once_in_order_beside_writers(place: &dyn Tab
 }
 
 /// Stores events of several ids in one call; returns those of ids that did not lose to another writer.
-async fn write_some(
+pub(super) async fn write_some(
     journal: &dyn Journal,
     ids: &[PersistenceId],
 ) -> Vec<(PersistenceId, EventRecord)> {

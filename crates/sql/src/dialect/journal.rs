@@ -7,7 +7,7 @@ use actix_persistence_storage_api::{
 };
 
 use super::{ConnectionOf, Driver, RowOf};
-use crate::{AtOnce, Group, Opening, PageRequest, SqlError, SqlNames};
+use crate::{AtOnce, Group, Opening, PageRequest, QueriedEvent, SqlError, SqlNames};
 
 /// The work of a journal that each database does in statements of its own.
 pub trait JournalDialect: Driver {
@@ -113,6 +113,12 @@ pub trait JournalDialect: Driver {
     ) -> impl Future<Output = Result<Vec<Option<ReplayPage>>, SqlError>> + Send {
         let none = requests.iter().map(|_| None).collect();
         async { Ok(none) }
+    }
+
+    /// Takes the events out of a row of the statement [`EventTexts::small`](crate::EventTexts::small); `None` if each has a row of
+    /// its own.
+    fn unpack_events(_row: &RowOf<Self>) -> Option<Result<Vec<QueriedEvent>, SqlError>> {
+        None
     }
 
     /// True if [`check_journal`](Self::check_journal) looks at anything.

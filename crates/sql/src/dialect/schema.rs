@@ -26,6 +26,9 @@ pub trait SchemaDialect: Driver {
     /// The tables beside one of states, by what follows on its name.
     const MORE_STATE_TABLES: &'static [&'static str] = &[];
 
+    /// The steps of the schema of the tables of projections.
+    const PROJECTION_STEPS: &'static [Migration];
+
     /// The statements that grant accounts their rights; `None` if the database has no accounts.
     const ROLES: Option<RoleTexts>;
 

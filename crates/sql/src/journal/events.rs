@@ -1,28 +1,34 @@
 //! Reading a page of the events of all ids.
 
+mod queried;
+
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    Effect, EventOffset, EventPosition, EventRecord, EventSelection, EventsPage, EventsQuery,
-    Operation, Partition, PersistenceId, SelectedEvent, SequenceNr, StorageError,
+    Effect, EventOffset, EventPosition, EventSelection, EventsPage, EventsQuery, Operation,
+    Partition, PersistenceId, SelectedEvent, StorageError,
 };
 use futures_util::TryStreamExt;
-use sqlx::SqlStr;
 
-use crate::checksum::check_event;
+use crate::event_statements::EventStatements;
 use crate::ids::to_limit;
-use crate::page::{MOST_BYTES, SIZE, to_event, too_large};
-use crate::parts::{Part, numbers_of, power, read_numbers};
-use crate::row::{get_integer, get_key, get_number, get_optional_integer};
+use crate::parts::{Part, numbers_of, read_numbers};
+use crate::row::get_integer;
 use crate::values::{Values, to_bound};
 use crate::{
-    ConnectionOf, Dialect, EventQueryStatements, EventSourceStatements, RowOf, SqlError,
-    SqlxDatabase, classify,
+    ConnectionOf, Dialect, EventQueryStatements, EventSourceStatements, SqlError, SqlxDatabase,
+    classify,
 };
+
+pub use queried::{QueriedContent, QueriedEvent};
+use queried::{Reading, Row};
 
 /// The most entries of an index that a page looks at where not every one of them is selected: so a page
 /// takes a time that does not depend on how rare the events are.
 const MOST_LOOKED_AT: usize = 10_000;
+
+/// The most rows for which there is room before they come.
+const EXPECTED: usize = 1_000;
 
 /// An event that cannot be read.
 pub(super) struct Unreadable {
@@ -61,9 +67,10 @@ pub(super) async fn read_events<D: Dialect>(
     let (partitions, slices) = (statements.partitions.as_ref(), &query.selection.slices);
     let numbers = numbers_of::<D>(&complete_to)?;
     let parts = Part::complete_to(partitions, slices, &query.after, numbers)?;
-    let source = Source::of(statements, &query.selection);
+    let mut source = Source::of(statements, &query.selection);
     let mut ranges = Range::all_of(&parts, query);
     if has_deleted_rows || source.selects_some() {
+        source.passes_some_by = true;
         source.end_windows::<D>(connection, &mut ranges).await?;
     }
     let mut rows = source
@@ -80,7 +87,7 @@ pub(super) async fn read_events<D: Dialect>(
     for row in &rows {
         places[row.range] = Some(row.position(statements));
     }
-    if rows.iter().any(|row| matches!(row.content, Content::Large)) {
+    if rows.iter().any(Row::is_large) {
         let again = Range::up_to_places(&ranges, &kept, &places);
         rows = source
             .read::<D>(connection, Contents::OfAny, &again)
@@ -118,9 +125,9 @@ pub(super) async fn read_events<D: Dialect>(
 fn fitting(rows: &[Row], limit: usize, max_bytes: usize) -> Result<usize, usize> {
     let mut bytes = 0_usize;
     for (place, row) in rows.iter().enumerate() {
-        bytes = bytes.saturating_add(row.size);
+        bytes = bytes.saturating_add(row.size());
         let is_first = place == 0;
-        if let Content::Damaged(_) = row.content {
+        if row.is_damaged() {
             return if is_first { Err(0) } else { Ok(place) };
         }
         if place == limit || (bytes > max_bytes && !is_first) {
@@ -148,6 +155,8 @@ struct Source<'q> {
     key: Option<&'q Arc<str>>,
     /// The entity type, where the index does not find it.
     entity_type: Option<&'q Arc<str>>,
+    /// True if a page may look at entries that it does not return.
+    passes_some_by: bool,
 }
 
 impl<'q> Source<'q> {
@@ -164,6 +173,7 @@ impl<'q> Source<'q> {
             index,
             key,
             entity_type,
+            passes_some_by: false,
         }
     }
 
@@ -180,7 +190,7 @@ impl<'q> Source<'q> {
         connection: &mut ConnectionOf<D>,
         ranges: &mut [Range<'_>],
     ) -> Result<(), SqlError> {
-        let Some((sql, places)) = statement(&self.index.window, ranges.len()) else {
+        let Some((sql, places)) = self.index.window.of(ranges.len()) else {
             return Ok(());
         };
         let mut values = Values::<D>::with_capacity(places * 5);
@@ -208,13 +218,18 @@ impl<'q> Source<'q> {
         contents: Contents,
         ranges: &[Range<'_>],
     ) -> Result<Vec<Row>, SqlError> {
-        let statements = match contents {
-            Contents::OfSmall => &self.index.small,
-            Contents::OfAny => &self.index.any,
+        let EventStatements { small, any } = match self.passes_some_by {
+            true => &self.index.selected,
+            false => &self.index.every,
         };
-        let Some((sql, places)) = statement(statements, ranges.len()) else {
+        let statement = match contents {
+            Contents::OfSmall => small,
+            Contents::OfAny => any,
+        };
+        let Some((sql, places)) = statement.of(ranges.len()) else {
             return Ok(Vec::new());
         };
+        let most: usize = ranges.iter().map(|range| range.limit).sum();
         let mut values = Values::<D>::with_capacity(places * 13);
         for place in 0..places {
             self.add_range(&mut values, ranges.get(place).unwrap_or(&Range::EMPTY));
@@ -223,14 +238,19 @@ impl<'q> Source<'q> {
             statements: self.statements,
             ranges,
             contents,
-            rows: Vec::new(),
+            rows: Vec::with_capacity(EXPECTED.min(most)),
         };
         let mut rows = D::Database::fetch(connection, sql, values.into_arguments());
         while let Some(row) = rows.try_next().await? {
             reading.take::<D>(&row)?;
         }
         drop(rows);
-        Ok(reading.rows)
+        let mut rows = reading.rows;
+        if self.statements.has_unique_numbers {
+            // They nearly always are: a join promises no order.
+            rows.sort_by_key(|row| (row.range, row.event.ordering));
+        }
+        Ok(rows)
     }
 
     fn add_range<D: Dialect>(&self, values: &mut Values<D>, range: &Range<'_>) {
@@ -247,12 +267,14 @@ impl<'q> Source<'q> {
             values.integer(event.map_or(0, |(_, number)| to_bound(*number)));
         }
         values.integer(range.up_to);
-        values.integer(i64::from(*self.selection.slices.start()));
-        values.integer(i64::from(*self.selection.slices.end()));
-        if self.selection.tag.is_some() || self.key.is_none() {
-            add_condition(values, self.entity_type);
+        if self.passes_some_by {
+            values.integer(i64::from(*self.selection.slices.start()));
+            values.integer(i64::from(*self.selection.slices.end()));
+            if self.selection.tag.is_some() || self.key.is_none() {
+                add_condition(values, self.entity_type);
+            }
+            add_condition(values, self.selection.manifest.as_ref());
         }
-        add_condition(values, self.selection.manifest.as_ref());
         values.integer(to_limit(range.limit));
     }
 
@@ -270,12 +292,6 @@ impl<'q> Source<'q> {
 fn add_condition<D: Dialect>(values: &mut Values<D>, wanted: Option<&Arc<str>>) {
     values.integer(i64::from(wanted.is_none()));
     values.key(wanted.map_or("", |wanted| wanted));
-}
-
-/// Returns the statement for so many ranges, and for how many it is; `None` for none.
-fn statement(statements: &[SqlStr], ranges: usize) -> Option<(SqlStr, usize)> {
-    let statement = statements.get(power(ranges)).filter(|_| ranges > 0)?;
-    Some((statement.clone(), 1 << power(ranges)))
 }
 
 /// The events of one partition that a page may return.
@@ -368,156 +384,6 @@ enum Contents {
     OfAny,
 }
 
-/// An event as a statement returns it.
-struct Row {
-    /// The place of its range.
-    range: usize,
-    persistence_id: PersistenceId,
-    sequence_nr: SequenceNr,
-    ordering: i64,
-    /// The bytes of the payload and of that of the metadata.
-    size: usize,
-    content: Content,
-}
-
-enum Content {
-    Event(EventRecord),
-    /// It is too large to be read with others, and was not read.
-    Large,
-    Damaged(SqlError),
-}
-
-impl Row {
-    fn position(&self, statements: &EventQueryStatements) -> EventPosition {
-        match statements.has_unique_numbers {
-            true => EventPosition::after_all_of(self.ordering),
-            false => {
-                EventPosition::new(self.ordering, self.persistence_id.clone(), self.sequence_nr)
-            }
-        }
-    }
-
-    fn into_unreadable(self) -> Unreadable {
-        let error = match self.content {
-            Content::Damaged(error) => error,
-            // Not reached: only what is damaged makes no page.
-            Content::Event(_) | Content::Large => too_large(self.size as u64),
-        };
-        Unreadable {
-            error: error.about(format_args!("sequence number {}", self.sequence_nr)),
-            persistence_id: self.persistence_id,
-        }
-    }
-}
-
-/// The rows of a statement, while it returns them.
-struct Reading<'r, 'q> {
-    statements: &'r EventQueryStatements,
-    ranges: &'r [Range<'q>],
-    contents: Contents,
-    rows: Vec<Row>,
-}
-
-/// The columns after those of a page of one id.
-const ID: usize = 14;
-const TAGS: usize = 15;
-const BYTES: usize = 16;
-/// The partition, where there are several.
-const PARTITION: usize = 17;
-
-impl Reading<'_, '_> {
-    fn take<D: Dialect>(&mut self, row: &RowOf<D>) -> Result<(), SqlError> {
-        let persistence_id = self.id_of::<D>(row)?;
-        let content = match get_optional_integer::<D>(row, SIZE)? {
-            Some(size) if self.contents == Contents::OfSmall && size <= MOST_BYTES as i64 => {
-                Content::Large
-            }
-            _ => match self.event_of::<D>(row, &persistence_id) {
-                Ok(event) => Content::Event(event),
-                Err(error @ SqlError::Refused { .. }) => Content::Damaged(error),
-                Err(error) => return Err(error),
-            },
-        };
-        let (range, content) = match self.range_of::<D>(row, &persistence_id)? {
-            (range, true) => (range, content),
-            (range, false) => {
-                let error = "it has the partition of another id; see what else writes to the table";
-                (range, Content::Damaged(SqlError::corrupt(error)))
-            }
-        };
-        let size = get_number::<D>(row, BYTES)?;
-        let row = Row {
-            range,
-            sequence_nr: get_number::<D>(row, 1)?,
-            ordering: get_integer::<D>(row, 0)?,
-            size: usize::try_from(size).unwrap_or(usize::MAX),
-            persistence_id,
-            content,
-        };
-        // It stands in the place of one that was deleted meanwhile, and belongs to the next page.
-        let last = self.ranges[range].last.as_ref();
-        if last.is_none_or(|last| row.position(self.statements) <= *last) {
-            self.rows.push(row);
-        }
-        Ok(())
-    }
-
-    /// Events of one id often follow on each other.
-    fn id_of<D: Dialect>(&self, row: &RowOf<D>) -> Result<PersistenceId, SqlError> {
-        let id = get_key::<D>(row, ID)?;
-        Ok(match self.rows.last() {
-            Some(last) if last.persistence_id.as_str() == id => last.persistence_id.clone(),
-            _ => PersistenceId::of_unique(&id),
-        })
-    }
-
-    /// Returns the place of the range with the partition of a row, and whether that is the partition of the id.
-    fn range_of<D: Dialect>(
-        &self,
-        row: &RowOf<D>,
-        id: &PersistenceId,
-    ) -> Result<(usize, bool), SqlError> {
-        let Some(partitions) = &self.statements.partitions else {
-            return Ok((0, true));
-        };
-        let nr = get_integer::<D>(row, PARTITION)?;
-        let mut ranges = self.ranges.iter();
-        let place = ranges.position(|range| i64::from(range.partition.nr()) == nr);
-        let place = place.ok_or_else(|| {
-            SqlError::corrupt(format!(
-                "an event of {id:?} is of partition {nr}, which was not asked for"
-            ))
-        })?;
-        let is_its_own = partitions.of_slice(id.slice())? == self.ranges[place].partition;
-        Ok((place, is_its_own))
-    }
-
-    fn event_of<D: Dialect>(
-        &self,
-        row: &RowOf<D>,
-        id: &PersistenceId,
-    ) -> Result<EventRecord, SqlError> {
-        let before = self.rows.last().and_then(|row| match &row.content {
-            Content::Event(event) => Some(event),
-            Content::Large | Content::Damaged(_) => None,
-        });
-        let mut event = to_event::<D>(row, before)?;
-        if let Some(tags) = D::Database::text_of(row, TAGS)? {
-            let tags: Vec<String> = serde_json::from_str(tags)
-                .map_err(|_| SqlError::corrupt("the tags are no array of texts"))?;
-            event.tags = tags.into_iter().map(Arc::from).collect();
-        }
-        let expected = get_optional_integer::<D>(row, 5)?;
-        if expected.is_some_and(|expected| expected != event.tags.len() as i64) {
-            return Err(SqlError::corrupt(
-                "it has more or fewer tags than when it was stored",
-            ));
-        }
-        check_event(id, &event, get_optional_integer::<D>(row, 12)?)?;
-        Ok(event)
-    }
-}
-
 /// A page in the making.
 struct Page {
     events: Vec<SelectedEvent>,
@@ -539,9 +405,9 @@ impl Page {
         for row in rows {
             let place = row.position(statements);
             page.offset.advance(ranges[row.range].partition, place);
-            if let Content::Event(event) = row.content {
-                let event = SelectedEvent::new(row.persistence_id, event, page.offset.clone());
-                page.events.push(event);
+            if let QueriedContent::Event(event) = row.event.content {
+                let (id, offset) = (row.event.persistence_id, page.offset.clone());
+                page.events.push(SelectedEvent::new(id, event, offset));
             }
         }
         page

@@ -1,7 +1,5 @@
 //! Reading one page of events.
 
-mod packed;
-
 use std::sync::Arc;
 
 use actix_persistence_sql::{
@@ -17,7 +15,7 @@ use sqlx::{Row, SqliteConnection};
 use crate::Sqlite;
 use crate::queries::{EVENTS_IN_A_ROW, JournalQueries};
 
-use packed::{Packed, PackedTags, Unpacked};
+use super::packed::{Packed, PackedTags, Unpacked, torn};
 
 /// Reads events of an id from the lowest on, and what is deleted, as of one moment.
 pub(crate) async fn read_page(
@@ -105,6 +103,7 @@ impl Draft {
     fn take_tags(&mut self, value: &[u8]) -> Result<(), SqlError> {
         let mut packed = PackedTags(value);
         while let Some((number, tag)) = packed.next()? {
+            let number = u64::try_from(number).map_err(|_| torn())?;
             let place = self
                 .events
                 .binary_search_by_key(&number, |u| u.event.sequence_nr);

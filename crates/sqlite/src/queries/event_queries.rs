@@ -1,7 +1,10 @@
 //! The statements that query the events of all ids.
 
-use actix_persistence_sql::{EventQueryStatements, EventSourceStatements, SqlNames};
-use sqlx::SqlStr;
+use actix_persistence_sql::{
+    EventQueryStatements, EventSourceStatements, EventSourceTexts, EventTexts, SqlNames,
+};
+
+use super::journal_queries::packed_event;
 
 /// There is one writer at a time, so all that can be seen is complete.
 const COMPLETE_TO: &str = "\
@@ -21,13 +24,34 @@ ORDER BY m.persistence_id LIMIT ?4";
 const TYPE: &str = "/*type*/";
 const WITHOUT_TYPE: &str = " AND instr(m.persistence_id, '|') <= 1";
 
-/// The columns of an event; only of one that fits are contents read.
-const COLUMNS: &str = "\
-e.ordering, e.sequence_nr, e.timestamp, CASE WHEN {fits} THEN e.writer_uuid END,
+/// The events of a page in one value, and their tags in another one if there are any: every row costs a hand-over between two
+/// threads, so this is several times as fast as a row for each. `packed_events` of `crate::journal` takes them out.
+const SMALL: &str = "\
+WITH page (ordering) AS MATERIALIZED ({keys})
+SELECT (SELECT CAST(concat(count(*), ',', group_concat(
+            CASE WHEN {bytes} + {text_bytes} <= {small_event}
+            THEN concat(e.ordering, ',,', octet_length(e.persistence_id), ',', e.persistence_id, {packed_event})
+            ELSE concat(e.ordering, ',', {bytes}, ',', octet_length(e.persistence_id), ',', e.persistence_id,
+                        e.sequence_nr, ',')
+            END, '')) AS BLOB)
+        FROM page AS p CROSS JOIN {event_table} AS e ON e.ordering = p.ordering),
+       CASE WHEN EXISTS (SELECT 1 FROM {tag_table} AS t
+                         WHERE t.ordering BETWEEN (SELECT MIN(p.ordering) FROM page AS p)
+                                              AND (SELECT MAX(p.ordering) FROM page AS p))
+       THEN (SELECT CAST(group_concat(concat(t.ordering, ',', octet_length(t.tag), ',', t.tag), '') AS BLOB)
+             FROM page AS p CROSS JOIN {tag_table} AS t ON t.ordering = p.ordering) END";
+
+/// A row for each event; only of one that fits are contents read.
+const ANY: &str = "\
+WITH page (ordering) AS MATERIALIZED ({keys})
+SELECT e.ordering, e.sequence_nr, e.timestamp, CASE WHEN {fits} THEN e.writer_uuid END,
        CASE WHEN {fits} THEN e.adapter_manifest END, NULL, e.serializer_id, CASE WHEN {fits} THEN e.event_manifest END,
        CASE WHEN {fits} THEN e.payload END, e.metadata_serializer_id, CASE WHEN {fits} THEN e.metadata_manifest END,
        CASE WHEN {fits} THEN e.metadata_payload END, e.checksum, CASE WHEN NOT ({fits}) THEN {bytes} END, e.persistence_id,
-       (SELECT json_group_array(g.tag) FROM {tag_table} AS g WHERE g.ordering = e.ordering), {bytes}";
+       (SELECT json_group_array(g.tag) FROM {tag_table} AS g WHERE g.ordering = e.ordering)
+FROM page AS p CROSS JOIN {event_table} AS e ON e.ordering = p.ordering";
+
+const FITS: &str = "{bytes} <= {most_bytes} AND {text_bytes} <= {most_text_bytes}";
 
 /// Leaves out what is deleted. Almost no id has deleted rows that are still there: the index of those is looked at, and it
 /// is small.
@@ -47,21 +71,29 @@ const WINDOW_OF_TAG: &str = "\
 SELECT 0, t.ordering FROM {tag_table} AS t
 WHERE t.tag = ? AND t.ordering >= ? AND t.ordering <= ? ORDER BY t.ordering LIMIT 1 OFFSET ?";
 
-const EVENTS: &str = "\
-SELECT {columns}
-FROM {event_table} AS e {index}
+/// The numbers of the events of a page. (`0 +` keeps SQLite from preparing the statement anew for each limit.)
+const EVERY: &str = "\
+SELECT e.ordering FROM {event_table} AS e {index}
+WHERE {key}e.ordering >= ? AND e.ordering <= ?
+ORDER BY e.ordering LIMIT 0 + ?";
+const SELECTED: &str = "\
+SELECT e.ordering FROM {event_table} AS e {index}
 WHERE {key}e.ordering >= ? AND e.ordering <= ? AND e.slice BETWEEN ? AND ?{type_condition}
   AND (? = 1 OR e.event_manifest = ?) AND {is_left}
-ORDER BY e.ordering LIMIT ?";
+ORDER BY e.ordering LIMIT 0 + ?";
 
 /// Each tag leads to its event, and not the other way round.
-const EVENTS_WITH_TAG: &str = "\
-SELECT {columns}
-FROM {tag_table} AS t
+const EVERY_WITH_TAG: &str = "\
+SELECT t.ordering FROM {tag_table} AS t
+CROSS JOIN {event_table} AS e ON e.ordering = t.ordering
+WHERE t.tag = ? AND t.ordering >= ? AND t.ordering <= ?
+ORDER BY t.ordering LIMIT 0 + ?";
+const SELECTED_WITH_TAG: &str = "\
+SELECT t.ordering FROM {tag_table} AS t
 CROSS JOIN {event_table} AS e ON e.ordering = t.ordering
 WHERE t.tag = ? AND t.ordering >= ? AND t.ordering <= ? AND e.slice BETWEEN ? AND ?{type_condition}
   AND (? = 1 OR e.event_manifest = ?) AND {is_left}
-ORDER BY t.ordering LIMIT ?";
+ORDER BY t.ordering LIMIT 0 + ?";
 
 /// The plus sign keeps the index of types out: rows come in the order of their numbers.
 const TYPE_CONDITION: &str = " AND (? = 1 OR +e.entity_type = ?)";
@@ -70,6 +102,10 @@ const TYPE_CONDITION: &str = " AND (? = 1 OR +e.entity_type = ?)";
 const OF_ALL: [&str; 2] = ["NOT INDEXED", ""];
 /// The rows of a type by its index, in which they are in the order of their numbers.
 const OF_TYPE: [&str; 2] = ["INDEXED BY {event_type_index}", "e.entity_type = ? AND "];
+
+/// The texts of a source: the window, the numbers of all events, and of those that are selected.
+const ALL: [&str; 3] = [WINDOW, EVERY, SELECTED];
+const WITH_TAG: [&str; 3] = [WINDOW_OF_TAG, EVERY_WITH_TAG, SELECTED_WITH_TAG];
 
 /// Returns the statements of one journal, with its table names in them.
 pub(crate) fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
@@ -80,41 +116,34 @@ pub(crate) fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
         newest: names.fill(NEWEST),
         ids: names.fill(&IDS.replace(TYPE, "")),
         ids_without_type: names.fill(&IDS.replace(TYPE, WITHOUT_TYPE)),
-        of_all: source(names, [WINDOW, EVENTS], OF_ALL, TYPE_CONDITION),
-        of_type: source(names, [WINDOW, EVENTS], OF_TYPE, ""),
-        of_tag: source(
-            names,
-            [WINDOW_OF_TAG, EVENTS_WITH_TAG],
-            OF_ALL,
-            TYPE_CONDITION,
-        ),
+        of_all: source(names, ALL, OF_ALL, TYPE_CONDITION),
+        of_type: source(names, ALL, OF_TYPE, ""),
+        of_tag: source(names, WITH_TAG, OF_ALL, TYPE_CONDITION),
     }
 }
 
 fn source(
     names: &SqlNames,
-    [window, events]: [&str; 2],
+    [window, every, selected]: [&str; 3],
     [index, key]: [&str; 2],
     type_condition: &str,
 ) -> EventSourceStatements {
-    let fill = |text: &str, fits: &str| -> Vec<SqlStr> {
-        let text = text
-            .replace("{columns}", COLUMNS)
-            .replace("{index}", index)
-            .replace("{key}", key)
-            .replace("{type_condition}", type_condition)
-            .replace("{is_left}", IS_LEFT)
-            .replace("{fits}", fits)
-            .replace("{bytes}", BYTES);
-        vec![names.fill(&text)]
+    let texts = |keys: &str| [SMALL, ANY].map(|text| text.replace("{keys}", keys));
+    let [every, selected] = [texts(every), texts(selected)];
+    let texts = EventSourceTexts {
+        window,
+        every: EventTexts::new(&every),
+        selected: EventTexts::new(&selected),
+        pieces: &[
+            ("packed_event", &packed_event()),
+            ("fits", FITS),
+            ("index", index),
+            ("key", key),
+            ("type_condition", type_condition),
+            ("is_left", IS_LEFT),
+            ("bytes", BYTES),
+            ("text_bytes", TEXT_BYTES),
+        ],
     };
-    let small = EventSourceStatements::SMALL_EVENT;
-    EventSourceStatements {
-        window: fill(window, ""),
-        small: fill(events, &format!("{{bytes}} + {TEXT_BYTES} <= {small}")),
-        any: fill(
-            events,
-            &format!("{{bytes}} <= {{most_bytes}} AND {TEXT_BYTES} <= {{most_text_bytes}}"),
-        ),
-    }
+    EventSourceStatements::new(&texts, |text| names.fill(text))
 }

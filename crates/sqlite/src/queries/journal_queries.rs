@@ -200,6 +200,27 @@ SET highest = 0, deleted_to = 0, swept_to = 0, writer_uuid = zeroblob(16),
     epoch = CASE WHEN epoch > 0 THEN epoch + 1 ELSE epoch END
 WHERE persistence_id = ?1 AND swept_to = highest";
 
+/// An event as `Packed` of `crate::journal` takes it out again; `concat` takes NULL for an empty text. Most events are small and
+/// without metadata: for them fewer functions are called.
+const PACKED_EVENT: &str = "\
+CASE WHEN e.metadata_serializer_id IS NULL AND e.metadata_manifest IS NULL AND e.metadata_payload IS NULL
+          AND octet_length(e.writer_uuid) + octet_length(e.event_manifest) + octet_length(e.adapter_manifest)
+              + octet_length(e.payload) <= {large}
+THEN concat(
+    e.sequence_nr, ',', e.timestamp, ',', e.serializer_id, ',,', e.checksum, ',',
+    octet_length(e.writer_uuid), ',', octet_length(e.event_manifest), ',', octet_length(e.adapter_manifest),
+    ',,,', octet_length(e.payload), ',', e.writer_uuid, e.event_manifest, e.adapter_manifest, e.payload)
+ELSE concat(
+    e.sequence_nr, ',', e.timestamp, ',', e.serializer_id, ',', e.metadata_serializer_id, ',', e.checksum, ',',
+    octet_length(e.writer_uuid), ',', octet_length(e.event_manifest), ',', octet_length(e.adapter_manifest), ',',
+    octet_length(e.metadata_manifest), ',', octet_length(e.metadata_payload), ',', octet_length(e.payload), ',',
+    CASE WHEN octet_length(e.writer_uuid) + octet_length(e.event_manifest) + octet_length(e.adapter_manifest)
+              + COALESCE(octet_length(e.metadata_manifest), 0) <= {most_text_bytes}
+         THEN concat(e.writer_uuid, e.event_manifest, e.adapter_manifest, e.metadata_manifest) END,
+    CASE WHEN octet_length(e.payload) + COALESCE(octet_length(e.metadata_payload), 0) <= {large}
+         THEN concat(e.metadata_payload, e.payload) END)
+END";
+
 /// The statement that reads a page, one alone, so that the events and what is deleted are of one moment without a
 /// transaction around them.
 ///
@@ -229,23 +250,7 @@ chunk (start) AS (
 )
 SELECT deleted_to,
        (SELECT CAST(concat(count(*), ',', group_concat(
-            CASE WHEN e.metadata_serializer_id IS NULL AND e.metadata_manifest IS NULL AND e.metadata_payload IS NULL
-                      AND octet_length(e.writer_uuid) + octet_length(e.event_manifest) + octet_length(e.adapter_manifest)
-                          + octet_length(e.payload) <= {large}
-            THEN concat(
-                e.sequence_nr, ',', e.timestamp, ',', e.serializer_id, ',,', e.checksum, ',',
-                octet_length(e.writer_uuid), ',', octet_length(e.event_manifest), ',', octet_length(e.adapter_manifest),
-                ',,,', octet_length(e.payload), ',', e.writer_uuid, e.event_manifest, e.adapter_manifest, e.payload)
-            ELSE concat(
-                e.sequence_nr, ',', e.timestamp, ',', e.serializer_id, ',', e.metadata_serializer_id, ',', e.checksum, ',',
-                octet_length(e.writer_uuid), ',', octet_length(e.event_manifest), ',', octet_length(e.adapter_manifest), ',',
-                octet_length(e.metadata_manifest), ',', octet_length(e.metadata_payload), ',', octet_length(e.payload), ',',
-                CASE WHEN octet_length(e.writer_uuid) + octet_length(e.event_manifest) + octet_length(e.adapter_manifest)
-                          + COALESCE(octet_length(e.metadata_manifest), 0) <= {most_text_bytes}
-                     THEN concat(e.writer_uuid, e.event_manifest, e.adapter_manifest, e.metadata_manifest) END,
-                CASE WHEN octet_length(e.payload) + COALESCE(octet_length(e.metadata_payload), 0) <= {large}
-                     THEN concat(e.metadata_payload, e.payload) END)
-            END, '')) AS BLOB)
+            {packed_event}, '')) AS BLOB)
         FROM {event_table} AS e WHERE {in_chunk}),
        CASE WHEN EXISTS (SELECT 1 FROM {tag_table} AS t
                          WHERE t.ordering BETWEEN (SELECT MIN(+e.ordering) FROM {event_table} AS e WHERE {in_chunk})
@@ -283,7 +288,12 @@ impl JournalQueries {
 fn replay() -> String {
     REPLAY
         .replace("{in_chunk}", IN_CHUNK)
-        .replace("{large}", &LARGE_PAYLOAD_BYTES.to_string())
+        .replace("{packed_event}", &packed_event())
+}
+
+/// Returns the value of an event `e` in a value with several of them.
+pub(super) fn packed_event() -> String {
+    PACKED_EVENT.replace("{large}", &LARGE_PAYLOAD_BYTES.to_string())
 }
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
 //! Changes that share a call of the store.
 
+use std::sync::Arc;
+
+use actix_persistence_state_actor::Observed;
 use actix_persistence_storage_api::{
-    Effect, Operation, Payload, RevisionConflict, StateDelete, StateUpdate, StorageError,
-    StorageErrorKind,
+    ChangeEvent, Effect, Operation, Payload, RevisionConflict, StateDelete, StateUpdate,
+    StorageError, StorageErrorKind, WriterId,
 };
 
-use crate::fixture::{Changed, Fixture, id, now, on_paused_clock, seconds, settings};
+use crate::fixture::{Changed, Fixture, id, now, on_paused_clock, seconds, settings, update};
 use crate::scripted_store::{ALONE, Called};
 
 fn refused() -> StorageError {
@@ -47,6 +50,39 @@ fn changes_that_arrive_during_a_call_share_the_next_one() {
         }
         assert!(now(deleted).await.is_ok());
         fixture.handle.drained().await;
+    });
+}
+
+#[test]
+fn an_event_of_a_change_is_counted_with_those_of_its_journal() {
+    on_paused_clock(async {
+        for mut fixture in [Fixture::ready().await, Fixture::in_groups(settings()).await] {
+            let events = Arc::new(Observed::new(7));
+            fixture.handle.count_change_events_in(Arc::clone(&events));
+            let plain = fixture.upsert("a", 1);
+            let called = fixture.calls.next().await;
+            match called.changes.is_empty() {
+                true => called.works(),
+                false => called.makes_all(),
+            }
+            assert!(now(plain).await.is_ok());
+            assert_eq!((fixture.handle.stored().get(), events.get()), (1, 7));
+            let event = ChangeEvent::new(Payload::new(2, "changed", "{}"), WriterId::NIL);
+            let told = update("b", 1).with_change_event(event.clone());
+            let told = fixture.handle.upsert(told);
+            let called = fixture.calls.next().await;
+            match called.changes.is_empty() {
+                true => called.works(),
+                false => called.makes_all(),
+            }
+            assert!(now(told).await.is_ok());
+            assert_eq!((fixture.handle.stored().get(), events.get()), (2, 8));
+            let deleted = StateDelete::new(id("b"), 2).with_change_event(event);
+            let deleted = fixture.handle.delete(deleted);
+            fixture.calls.next().await.fails(refused());
+            assert!(now(deleted).await.is_err());
+            assert_eq!((fixture.handle.stored().get(), events.get()), (2, 8));
+        }
     });
 }
 

@@ -4,6 +4,7 @@
 mod decided;
 mod every_method;
 mod held_calls;
+mod offset_store;
 mod plugin;
 mod rules;
 mod writes;

@@ -19,6 +19,7 @@ async fn every_store_that_the_plugin_makes_meets_its_rules() {
     clone.journals().on_every_call().next(2).fail(down);
     clone.snapshot_stores().on_every_call().next(1).fail(down);
     clone.state_stores().on_every_call().next(1).fail(down);
+    clone.offset_stores().on_every_call().next(1).fail(down);
     let section = Section::new("persistence.journal.m", Origin::code());
     let journal = plugin.journal(&section).unwrap();
     let other = plugin.journal(&section).unwrap();
@@ -32,6 +33,9 @@ async fn every_store_that_the_plugin_makes_meets_its_rules() {
     assert!(snapshots.initialize().await.is_ok());
     assert!(states.initialize().await.is_err());
     assert!(states.initialize().await.is_ok());
+    let offsets = plugin.offset_store(&section).unwrap();
+    assert!(offsets.initialize().await.is_err());
+    assert!(offsets.initialize().await.is_ok());
 }
 
 #[tokio::test]

@@ -14,6 +14,14 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "within the calls of actors, which are dropped here",
     ),
     (
+        "offset-actor",
+        "within the calls of actors, which are dropped here",
+    ),
+    (
+        "projection",
+        "one call of an offset store each, which goes on in a task of that store",
+    ),
+    (
         "snapshot-actor",
         "within the calls of actors, which are dropped here",
     ),

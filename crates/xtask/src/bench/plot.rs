@@ -145,6 +145,7 @@ mod tests {
             [
                 "burst.svg",
                 "catch.svg",
+                "live.svg",
                 "persist.svg",
                 "queue.svg",
                 "replay.svg",

@@ -123,6 +123,18 @@ const SHORT_QUEUE: &Baseline = &Baseline {
     sides: &["short"],
 };
 
+const ONE_QUERY: &Baseline = &Baseline {
+    name: "the same beside one live query",
+    sides: &["one"],
+};
+const NO_QUERY: &Baseline = &Baseline {
+    name: "the same without live queries",
+    sides: &["none"],
+};
+const FIVE_MILLISECONDS: &Baseline = &Baseline {
+    name: "a median of 5 ms",
+    sides: &["5-ms"],
+};
 const ALONE: &Baseline = &Baseline {
     name: "the same without snapshots",
     sides: &["alone"],
@@ -290,6 +302,39 @@ const COMPARISONS: &[Comparison] = &[
             (Sqlite, Some(0.7), None),
             (Postgres, Some(0.7), None),
             (MySql, Some(0.7), None),
+        ],
+        quick: false,
+    },
+    Comparison {
+        work: "live",
+        side: "ten",
+        baseline: ONE_QUERY,
+        on: &[
+            (Sqlite, Some(0.77), None),
+            (Postgres, Some(0.77), None),
+            (MySql, Some(0.77), None),
+        ],
+        quick: false,
+    },
+    Comparison {
+        work: "live",
+        side: "one",
+        baseline: NO_QUERY,
+        on: &[
+            (Sqlite, None, Some(0.9)),
+            (Postgres, None, Some(0.9)),
+            (MySql, None, Some(0.9)),
+        ],
+        quick: false,
+    },
+    Comparison {
+        work: "live-delay",
+        side: "query",
+        baseline: FIVE_MILLISECONDS,
+        on: &[
+            (Sqlite, Some(1.0), None),
+            (Postgres, Some(1.0), None),
+            (MySql, Some(1.0), None),
         ],
         quick: false,
     },

@@ -182,6 +182,14 @@ fn readers_of_events_go_on_from_an_offset_that_was_kept() {
     assert_eq!(lines(program, folder.path(), &[]), expected);
 }
 
+/// docs/guide/projections.md
+#[test]
+fn a_table_of_balances_is_made_of_events() {
+    let folder = tempfile::tempdir().unwrap();
+    let expected = ["Account|ann has 2030", "Account|bob has 10"];
+    assert_eq!(lines("projections", folder.path(), &[]), expected);
+}
+
 /// docs/guide/state-queries.md
 #[test]
 fn the_display_shows_each_shelf_and_goes_on_where_it_stopped() {

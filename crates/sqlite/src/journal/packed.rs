@@ -1,4 +1,4 @@
-//! Several events in one value, as the replay statement packs them.
+//! Several events in one value, as statements pack them.
 
 use std::sync::Arc;
 
@@ -62,7 +62,13 @@ impl<'a> Packed<'a> {
         unpacked.map(Some).map_err(|error| at(sequence_nr, error))
     }
 
-    fn event(
+    /// Returns the number of events.
+    pub(super) fn events(&self) -> usize {
+        usize::try_from(self.events).unwrap_or(usize::MAX)
+    }
+
+    /// Takes the event with this number, which stands before it; `before` is the one before it.
+    pub(super) fn event(
         &mut self,
         sequence_nr: SequenceNr,
         before: Option<&EventRecord>,
@@ -120,16 +126,16 @@ impl<'a> Packed<'a> {
         })
     }
 
-    fn integer(&mut self) -> Option<Option<i64>> {
+    pub(super) fn integer(&mut self) -> Option<Option<i64>> {
         take_integer(&mut self.rest)
     }
 
     /// Returns a number that is there and not negative.
-    fn number(&mut self) -> Option<u64> {
+    pub(super) fn number(&mut self) -> Option<u64> {
         u64::try_from(self.integer()??).ok()
     }
 
-    fn length(&mut self) -> Result<usize, SqlError> {
+    pub(super) fn length(&mut self) -> Result<usize, SqlError> {
         let length = self.number().ok_or_else(torn)?;
         usize::try_from(length).map_err(|_| torn())
     }
@@ -142,7 +148,7 @@ impl<'a> Packed<'a> {
         }
     }
 
-    fn bytes(&mut self, length: usize) -> Result<&'a [u8], SqlError> {
+    pub(super) fn bytes(&mut self, length: usize) -> Result<&'a [u8], SqlError> {
         take_bytes(&mut self.rest, length)
     }
 
@@ -163,21 +169,20 @@ impl<'a> Packed<'a> {
     }
 }
 
-/// Takes the tags of events out of a packed value: for each the number of its event and its length, then the tag itself.
+/// Takes the tags of events out of a packed value: for each a number of its event and its length, then the tag itself.
 pub(super) struct PackedTags<'a>(pub(super) &'a [u8]);
 
 impl<'a> PackedTags<'a> {
-    /// Returns the next tag and the number of its event.
-    pub(super) fn next(&mut self) -> Result<Option<(SequenceNr, &'a str)>, SqlError> {
+    /// Returns the next tag after the number of its event.
+    pub(super) fn next(&mut self) -> Result<Option<(i64, &'a str)>, SqlError> {
         if self.0.is_empty() {
             return Ok(None);
         }
-        let mut number = || u64::try_from(take_integer(&mut self.0)??).ok();
-        let (sequence_nr, length) = (number().ok_or_else(torn)?, number().ok_or_else(torn)?);
+        let mut integer = || take_integer(&mut self.0)?;
+        let (number, length) = (integer().ok_or_else(torn)?, integer().ok_or_else(torn)?);
         let length = usize::try_from(length).map_err(|_| torn())?;
         let tag = take_bytes(&mut self.0, length).and_then(to_text);
-        tag.map(|tag| Some((sequence_nr, tag)))
-            .map_err(|error| at(sequence_nr, error))
+        tag.map(|tag| Some((number, tag)))
     }
 }
 
@@ -217,11 +222,11 @@ fn take_bytes<'a>(rest: &mut &'a [u8], length: usize) -> Result<&'a [u8], SqlErr
     Ok(bytes)
 }
 
-fn to_text(bytes: &[u8]) -> Result<&str, SqlError> {
+pub(super) fn to_text(bytes: &[u8]) -> Result<&str, SqlError> {
     std::str::from_utf8(bytes).map_err(|_| SqlError::corrupt("a text is not UTF-8".to_owned()))
 }
 
-fn torn() -> SqlError {
+pub(super) fn torn() -> SqlError {
     SqlError::corrupt("a value is missing or has another type".to_owned())
 }
 

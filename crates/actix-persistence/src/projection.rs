@@ -1,0 +1,33 @@
+//! Projections: read models that are made of events, or of changes of durable states; from a
+//! [`Persistence`](crate::Persistence).
+
+use actix_persistence_persistent_actor::UnknownStore;
+use actix_persistence_storage_api::InvalidProjectionKey;
+
+use crate::query::QueriesError;
+
+pub use actix_persistence_projection::{
+    AppliedError, AtLeastOnceHandler, ChangeSource, EventSource, ExactlyOnceHandler, GroupHandler,
+    OnFailure, Project, Projection, ProjectionBuilder, ProjectionError, ProjectionSettings,
+    ProjectionStatus, ShareState, ShareStatus, Source,
+};
+pub use actix_persistence_storage_api::{
+    ExtensionError, ProjectionKey, ProjectionRecord, Session, ShareRecord, Skipped,
+};
+
+pub use crate::projections::NewProjection;
+
+/// The reason why a projection cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NewProjectionError {
+    /// The name cannot be that of a projection.
+    #[error(transparent)]
+    InvalidName(#[from] InvalidProjectionKey),
+    /// The config has no such offset store, or no default one.
+    #[error(transparent)]
+    UnknownStore(#[from] UnknownStore),
+    /// The journal or the state store cannot be queried.
+    #[error(transparent)]
+    Queries(#[from] QueriesError),
+}

@@ -1,0 +1,6 @@
+//! One share, for as long as this process has it.
+
+mod reader;
+mod runner;
+
+pub(crate) use runner::{End, Lease, ShareRunner, chain_of};

@@ -1,0 +1,156 @@
+//! The state of a projection in this process.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// The state of a projection, as this process sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ProjectionStatus {
+    /// True if the projection is paused.
+    pub paused: bool,
+    /// The processes that take part, this one among them; empty until the first look.
+    pub members: Vec<Arc<str>>,
+    /// The name under which this process takes part.
+    pub owner: Arc<str>,
+    /// The time since this process last heard from the offset store; `None` before the first time.
+    pub since_last_look: Option<Duration>,
+    /// The last error of the offset store, until it answers again.
+    pub error: Option<Arc<str>>,
+    /// The shares that this process has, or had last, by their numbers.
+    pub shares: BTreeMap<u16, ShareStatus>,
+}
+
+/// The state of a share that this process has or had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ShareStatus {
+    /// The activity of the share.
+    pub state: ShareState,
+    /// The number of items that this process has handled since it took the share.
+    pub handled: u64,
+    /// The number of items that were skipped since then.
+    pub skipped: u64,
+    /// The time since the share was last busy: with a group, with a failure, or with progress that brought no items.
+    pub since_last_turn: Duration,
+    /// The last error, until an item was handled after it.
+    pub error: Option<Arc<str>>,
+}
+
+/// The activity of a share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ShareState {
+    /// This process goes on with it.
+    Running,
+    /// Its handler has failed, or the database; it is tried again.
+    Retrying,
+    /// It is halted before an item for which the handler fails, until somebody resumes the projection.
+    Halted,
+    /// This process no longer has it.
+    Left,
+}
+
+impl ProjectionStatus {
+    /// Returns whether everything that this process has goes on: it has heard from the offset store within this time, which
+    /// should be longer than the lease, and no share is halted or is trying again for longer than that.
+    ///
+    /// A projection that is only far behind is healthy.
+    pub fn is_healthy(&self, within: Duration) -> bool {
+        let looks = self.since_last_look.is_some_and(|since| since <= within);
+        let goes_on = |share: &ShareStatus| match share.state {
+            ShareState::Running | ShareState::Left => true,
+            ShareState::Retrying => share.since_last_turn <= within,
+            ShareState::Halted => false,
+        };
+        looks && self.shares.values().all(goes_on)
+    }
+}
+
+/// The state that the tasks of a projection keep.
+#[derive(Debug, Default)]
+pub(crate) struct Board(Mutex<Facts>);
+
+#[derive(Debug, Default)]
+struct Facts {
+    paused: bool,
+    members: Vec<Arc<str>>,
+    last_look: Option<Instant>,
+    error: Option<Arc<str>>,
+    shares: BTreeMap<u16, ShareFacts>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct ShareFacts {
+    pub(crate) state: ShareState,
+    pub(crate) handled: u64,
+    pub(crate) skipped: u64,
+    pub(crate) last_turn: Instant,
+    pub(crate) error: Option<Arc<str>>,
+}
+
+impl Board {
+    pub(crate) fn status(&self, owner: &Arc<str>) -> ProjectionStatus {
+        let facts = self.facts();
+        let shares = facts.shares.iter().map(|(nr, share)| {
+            let status = ShareStatus {
+                state: share.state,
+                handled: share.handled,
+                skipped: share.skipped,
+                since_last_turn: share.last_turn.elapsed(),
+                error: share.error.clone(),
+            };
+            (*nr, status)
+        });
+        ProjectionStatus {
+            paused: facts.paused,
+            members: facts.members.clone(),
+            owner: Arc::clone(owner),
+            since_last_look: facts.last_look.map(|last| last.elapsed()),
+            error: facts.error.clone(),
+            shares: shares.collect(),
+        }
+    }
+
+    pub(crate) fn has_looked(&self, paused: bool, members: Vec<Arc<str>>) {
+        let mut facts = self.facts();
+        facts.last_look = Some(Instant::now());
+        facts.error = None;
+        (facts.paused, facts.members) = (paused, members);
+    }
+
+    pub(crate) fn cannot_look(&self, error: impl Into<Arc<str>>) {
+        self.facts().error = Some(error.into());
+    }
+
+    /// Forgets shares that are no longer there.
+    pub(crate) fn has_shares(&self, number: usize) {
+        self.facts()
+            .shares
+            .retain(|nr, _| usize::from(*nr) < number);
+    }
+
+    pub(crate) fn takes(&self, share: u16) {
+        let facts = ShareFacts {
+            state: ShareState::Running,
+            handled: 0,
+            skipped: 0,
+            last_turn: Instant::now(),
+            error: None,
+        };
+        self.facts().shares.insert(share, facts);
+    }
+
+    pub(crate) fn change(&self, share: u16, change: impl FnOnce(&mut ShareFacts)) {
+        if let Some(facts) = self.facts().shares.get_mut(&share) {
+            change(facts);
+        }
+    }
+
+    fn facts(&self) -> MutexGuard<'_, Facts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

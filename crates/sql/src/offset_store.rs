@@ -1,0 +1,373 @@
+//! The offset store of every SQL database.
+
+mod queries;
+mod tables;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_persistence_storage_api::{
+    OffsetStore, Operation, Progress, ProgressCommit, ProjectionChange, ProjectionKey,
+    ProjectionRecord, Roles, SessionWork, ShareClaim, Skipped, StorageError, StorageErrorKind,
+    TakenShare, shares_of,
+};
+use async_trait::async_trait;
+
+use crate::connection::{Connections, Visit};
+use crate::schema::StoreSchema;
+use crate::session::{SqlSession, guarded};
+use crate::{ConnectionOf, Dialect, InvalidOption, Settings, Work, classify};
+
+use tables::{Tables, no_such_number};
+
+/// An offset store in tables of an SQL database, which may be that of a journal; handlers of projections run in its
+/// transactions.
+///
+/// Several offset stores, in one process or many, may use the same tables.
+pub struct SqlOffsetStore<D: Dialect> {
+    connections: Arc<Connections<D::Connector>>,
+    tables: Tables,
+    schema: Arc<StoreSchema<D>>,
+    options: D::Options,
+}
+
+impl<D: Dialect> SqlOffsetStore<D> {
+    /// Makes an offset store with connections of its own; opens nothing before
+    /// [`initialize`](OffsetStore::initialize).
+    ///
+    /// The plugin makes stores that share connections where they share a database.
+    ///
+    /// # Errors
+    /// If a setting cannot be used.
+    pub fn new(options: D::Options) -> Result<Self, InvalidOption> {
+        options.validate()?;
+        let connections = Connections::new(D::connector(&options)?);
+        Self::on(Arc::new(connections), options)
+    }
+
+    /// Makes an offset store with these connections.
+    pub(crate) fn on(
+        connections: Arc<Connections<D::Connector>>,
+        options: D::Options,
+    ) -> Result<Self, InvalidOption> {
+        let store = options.store();
+        let table = store.projection_table()?;
+        let mut names = D::names(&options)?.table("projection_table", &table);
+        for beside in StoreSchema::<D>::BESIDE_PROJECTIONS {
+            names = names.table(&format!("{beside}_table"), &table.index(beside));
+        }
+        Ok(Self {
+            connections,
+            tables: Tables::new::<D>(names.clone()),
+            schema: Arc::new(StoreSchema::offset_store(names, &table)),
+            options,
+        })
+    }
+
+    /// Returns the settings it was made with.
+    pub fn options(&self) -> &D::Options {
+        &self.options
+    }
+
+    /// Returns the SQL that makes its tables, for a person who does it instead of `auto-initialize`; with roles, also
+    /// what those are allowed.
+    ///
+    /// # Errors
+    /// If the database knows no roles, or one of these cannot be used.
+    pub fn schema_sql(&self, roles: Option<&Roles>) -> Result<String, String> {
+        self.schema.script(roles)
+    }
+
+    /// Runs statements about a projection in one transaction that writes.
+    async fn write<I, T>(
+        &self,
+        operation: Operation,
+        projection: &ProjectionKey,
+        input: I,
+        work: impl for<'c> Fn(OnTables<'c, D>, I) -> Work<'c, T> + Send + Sync + 'static,
+    ) -> Result<T, StorageError>
+    where
+        I: Clone + Send + 'static,
+        T: Send + 'static,
+    {
+        let tables = self.tables.clone();
+        let input = (projection.clone(), input);
+        self.connections
+            .transaction(operation, input, move |connection, (projection, input)| {
+                let on = OnTables {
+                    tables: tables.clone(),
+                    connection,
+                    projection,
+                };
+                work(on, input)
+            })
+            .await
+    }
+
+    async fn replace_shares(
+        &self,
+        projection: &ProjectionKey,
+        new_shares: impl Fn(&[Progress]) -> Option<Vec<Progress>> + Send + Sync + Clone + 'static,
+    ) -> Result<(), StorageError> {
+        let operation = Operation::ChangeProjection;
+        self.write(operation, projection, new_shares, |mut on, new_shares| {
+            Box::pin(async move { on.get().replace_shares(new_shares).await })
+        })
+        .await
+    }
+}
+
+/// A connection and what it is used for.
+struct OnTables<'c, D: Dialect> {
+    tables: Tables,
+    connection: &'c mut ConnectionOf<D>,
+    projection: ProjectionKey,
+}
+
+impl<D: Dialect> OnTables<'_, D> {
+    fn get(&mut self) -> tables::Transaction<'_, D> {
+        self.tables.of(self.connection, &self.projection)
+    }
+}
+
+#[async_trait]
+impl<D: Dialect> OffsetStore for SqlOffsetStore<D> {
+    async fn initialize(&self) -> Result<(), StorageError> {
+        let schema = Arc::clone(&self.schema);
+        self.connections
+            .initialize(schema, self.options.store().auto_initialize)
+            .await
+    }
+
+    async fn register(
+        &self,
+        projection: &ProjectionKey,
+        shares: u16,
+        offset: &str,
+    ) -> Result<(), StorageError> {
+        let input = (shares, offset.to_owned());
+        let operation = Operation::RegisterProjection;
+        let registered = self
+            .write(operation, projection, input, |mut on, (shares, offset)| {
+                Box::pin(async move { on.get().register(shares, &offset).await })
+            })
+            .await;
+        match registered {
+            // Another one may have made it at the same time.
+            Err(error) if self.read(projection).await?.is_none() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    async fn read(
+        &self,
+        projection: &ProjectionKey,
+    ) -> Result<Option<ProjectionRecord>, StorageError> {
+        let (tables, projection) = (self.tables.clone(), projection.clone());
+        self.connections
+            .read(Operation::ReadProjection, move |connection| {
+                Box::pin(async move { tables.of::<D>(connection, &projection).record().await })
+            })
+            .await
+    }
+
+    async fn keys(&self) -> Result<Vec<ProjectionKey>, StorageError> {
+        let tables = self.tables.clone();
+        self.connections
+            .read(Operation::ReadProjection, move |connection| {
+                Box::pin(async move { tables.keys::<D>(connection).await })
+            })
+            .await
+    }
+
+    async fn attend(
+        &self,
+        projection: &ProjectionKey,
+        owner: &str,
+        lease: Duration,
+    ) -> Result<ProjectionRecord, StorageError> {
+        let operation = Operation::AttendProjection;
+        self.write(
+            operation,
+            projection,
+            owner.to_owned(),
+            move |mut on, owner| Box::pin(async move { on.get().attend(&owner, lease).await }),
+        )
+        .await
+    }
+
+    async fn leave(&self, projection: &ProjectionKey, owner: &str) -> Result<(), StorageError> {
+        let operation = Operation::LeaveProjection;
+        self.write(operation, projection, owner.to_owned(), |mut on, owner| {
+            Box::pin(async move { on.get().leave(&owner).await })
+        })
+        .await
+    }
+
+    async fn take_share(
+        &self,
+        projection: &ProjectionKey,
+        share: u16,
+        owner: &str,
+        lease: Duration,
+    ) -> Result<TakenShare, StorageError> {
+        let (operation, owner) = (Operation::TakeShare, Arc::<str>::from(owner));
+        self.write(operation, projection, owner, move |mut on, owner| {
+            Box::pin(async move { on.get().take(share, &owner, lease).await })
+        })
+        .await
+    }
+
+    async fn release_share(&self, claim: &ShareClaim) -> Result<(), StorageError> {
+        let operation = Operation::ReleaseShare;
+        self.write(
+            operation,
+            &claim.projection,
+            claim.clone(),
+            |mut on, claim| Box::pin(async move { on.get().release(&claim).await }),
+        )
+        .await
+    }
+
+    async fn count_attempt(&self, claim: &ShareClaim) -> Result<u32, StorageError> {
+        let operation = Operation::CountAttempt;
+        self.write(
+            operation,
+            &claim.projection,
+            claim.clone(),
+            |mut on, claim| Box::pin(async move { on.get().count_attempt(&claim).await }),
+        )
+        .await
+    }
+
+    async fn commit(
+        &self,
+        commit: ProgressCommit,
+        work: Option<SessionWork>,
+    ) -> Result<(), StorageError> {
+        const WHAT: &str = "the handler of a projection";
+        let operation = Operation::CommitProgress;
+        let Some(work) = work else {
+            let projection = commit.claim.projection.clone();
+            return self
+                .write(operation, &projection, commit, |mut on, commit| {
+                    Box::pin(async move { on.get().commit(&commit).await })
+                })
+                .await;
+        };
+        let limit = self.options.store().handler_timeout;
+        let (tables, visit) = (self.tables.clone(), Visit::of(limit));
+        self.connections
+            .transaction_once(operation, visit.clone(), move |connection| {
+                Box::pin(async move {
+                    let projection = &commit.claim.projection;
+                    tables
+                        .of::<D>(connection, projection)
+                        .commit(&commit)
+                        .await?;
+                    let mut session = SqlSession::<D>::begin(connection, &visit, false).await?;
+                    let result = guarded(WHAT, limit, work.run(&mut session)).await;
+                    session.end(WHAT, result).await
+                })
+            })
+            .await
+    }
+
+    async fn halt(&self, claim: &ShareClaim, reason: &str) -> Result<(), StorageError> {
+        let input = (claim.clone(), reason.to_owned());
+        let operation = Operation::HaltShare;
+        self.write(
+            operation,
+            &claim.projection,
+            input,
+            |mut on, (claim, reason)| Box::pin(async move { on.get().halt(&claim, &reason).await }),
+        )
+        .await
+    }
+
+    async fn change(
+        &self,
+        projection: &ProjectionKey,
+        change: ProjectionChange,
+    ) -> Result<(), StorageError> {
+        let operation = Operation::ChangeProjection;
+        let refuse = |error| {
+            classify::<D>(
+                operation,
+                actix_persistence_storage_api::Effect::NotStored,
+                error,
+            )
+        };
+        match change {
+            ProjectionChange::Pause | ProjectionChange::Resume => {
+                let paused = change == ProjectionChange::Pause;
+                self.write(operation, projection, paused, |mut on, paused| {
+                    Box::pin(async move { on.get().set_paused(paused).await })
+                })
+                .await
+            }
+            ProjectionChange::SetOffset(offset) => {
+                let offset: Arc<str> = offset.into();
+                self.replace_shares(projection, move |shares| {
+                    let set = |share: &Progress| Progress::new(share.slices(), &*offset);
+                    Some(shares.iter().map(set).collect())
+                })
+                .await
+            }
+            ProjectionChange::Divide(number) => {
+                let slices = shares_of(number).ok_or_else(|| refuse(no_such_number(number)))?;
+                let slices: Arc<[_]> = slices.into();
+                self.replace_shares(projection, move |shares| {
+                    let of = |slices| Progress::of_slices(slices, shares);
+                    slices.iter().map(of).collect()
+                })
+                .await
+            }
+            ProjectionChange::Remove => {
+                self.write(operation, projection, (), |mut on, ()| {
+                    Box::pin(async move { on.get().remove().await })
+                })
+                .await
+            }
+            _ => {
+                let message = "the change is of a kind that this plugin does not know";
+                Err(refuse(crate::SqlError::refused(
+                    StorageErrorKind::Unsupported,
+                    message,
+                )))
+            }
+        }
+    }
+
+    async fn skipped(
+        &self,
+        projection: &ProjectionKey,
+        limit: usize,
+    ) -> Result<Vec<Skipped>, StorageError> {
+        let (tables, projection) = (self.tables.clone(), projection.clone());
+        self.connections
+            .read(Operation::ReadProjection, move |connection| {
+                Box::pin(
+                    async move { tables.of::<D>(connection, &projection).skipped(limit).await },
+                )
+            })
+            .await
+    }
+
+    fn has_transactions(&self) -> bool {
+        true
+    }
+
+    async fn close(&self) {
+        self.connections.close().await;
+    }
+}
+
+impl<D: Dialect> fmt::Debug for SqlOffsetStore<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqlOffsetStore")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}

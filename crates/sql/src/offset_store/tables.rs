@@ -1,0 +1,436 @@
+//! Statements on the tables of projections, within a transaction.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_persistence_storage_api::{
+    Epoch, FromSqlValue, Lease, Progress, ProgressCommit, ProjectionKey, ProjectionRecord,
+    RowError, ShareClaim, ShareConflict, ShareRecord, Skipped, Sql, SqlRow, SqlValue,
+    StorageErrorKind, TakenShare, Timestamp, shares_of,
+};
+
+use super::queries;
+use crate::session::{execute, select};
+use crate::{ConnectionOf, Dialect, SqlError, SqlNames};
+
+/// The names of the tables, and the statements on them.
+#[derive(Clone, Debug)]
+pub(super) struct Tables {
+    names: Arc<SqlNames>,
+}
+
+/// A transaction on the tables of one projection.
+pub(super) struct Transaction<'t, D: Dialect> {
+    tables: &'t Tables,
+    connection: &'t mut ConnectionOf<D>,
+    projection: &'t ProjectionKey,
+}
+
+impl Tables {
+    pub(super) fn new<D: Dialect>(names: SqlNames) -> Self {
+        let names = names.text("now", D::NOW).text("for_update", D::FOR_UPDATE);
+        Self {
+            names: Arc::new(names),
+        }
+    }
+
+    pub(super) fn of<'t, D: Dialect>(
+        &'t self,
+        connection: &'t mut ConnectionOf<D>,
+        projection: &'t ProjectionKey,
+    ) -> Transaction<'t, D> {
+        Transaction {
+            tables: self,
+            connection,
+            projection,
+        }
+    }
+
+    pub(super) async fn keys<D: Dialect>(
+        &self,
+        connection: &mut ConnectionOf<D>,
+    ) -> Result<Vec<ProjectionKey>, SqlError> {
+        let sql = self.statement(queries::SELECT_KEYS);
+        let rows = select::<D>(connection, &sql, Vec::new()).await?;
+        rows.iter()
+            .map(|row| {
+                let name: String = column(row, "name")?;
+                let key = ProjectionKey::new(name).map_err(|error| corrupt(&error))?;
+                Ok(key.with_version(number(row, "version")?))
+            })
+            .collect()
+    }
+
+    fn statement(&self, text: &str) -> Sql {
+        // The names are checked, and everything else is written here.
+        Sql::assert_safe(self.names.fill(text).as_str().to_owned())
+    }
+}
+
+impl<D: Dialect> Transaction<'_, D> {
+    pub(super) async fn register(&mut self, shares: u16, offset: &str) -> Result<(), SqlError> {
+        if self.epoch().await?.is_some() {
+            return Ok(());
+        }
+        self.run(queries::INSERT_PROJECTION, []).await?;
+        let slices = shares_of(shares).ok_or_else(|| no_such_number(shares))?;
+        let progress = slices
+            .into_iter()
+            .map(|slices| Progress::new(slices, offset));
+        self.insert_shares(progress, 0).await
+    }
+
+    pub(super) async fn record(&mut self) -> Result<Option<ProjectionRecord>, SqlError> {
+        let rows = self.select(queries::SELECT_SHARES, []).await?;
+        let Some(first) = rows.first() else {
+            return Ok(None);
+        };
+        let paused = column::<i64>(first, "paused")? != 0;
+        let shares = rows.iter().map(to_share).collect::<Result<_, _>>()?;
+        let members = self.select(queries::SELECT_MEMBERS, []).await?;
+        let members = members
+            .iter()
+            .map(|row| Ok(Arc::from(column::<String>(row, "owner")?)))
+            .collect::<Result<_, SqlError>>()?;
+        Ok(Some(ProjectionRecord::new(paused, shares, members)))
+    }
+
+    pub(super) async fn attend(
+        &mut self,
+        owner: &str,
+        lease: Duration,
+    ) -> Result<ProjectionRecord, SqlError> {
+        let values = || [owner.into(), millis(lease)];
+        self.run(queries::RENEW_LEASES, values()).await?;
+        if self.run(queries::RENEW_MEMBER, values()).await? == 0 {
+            self.run(queries::INSERT_MEMBER, values()).await?;
+        }
+        self.run(queries::DELETE_OLD_MEMBERS, []).await?;
+        let mut record = self.record().await?.ok_or_else(|| self.is_missing())?;
+        // Even if its time is zero, or has passed meanwhile.
+        if let Err(place) = record
+            .members
+            .binary_search_by(|member| (**member).cmp(owner))
+        {
+            record.members.insert(place, owner.into());
+        }
+        Ok(record)
+    }
+
+    pub(super) async fn leave(&mut self, owner: &str) -> Result<(), SqlError> {
+        self.run(queries::DELETE_LEASES_OF, [owner.into()]).await?;
+        self.run(queries::DELETE_MEMBER, [owner.into()]).await?;
+        Ok(())
+    }
+
+    /// Takes a share; the locks are those of the projection, of the lease and of the share, in this order.
+    pub(super) async fn take(
+        &mut self,
+        share: u16,
+        owner: &Arc<str>,
+        lease: Duration,
+    ) -> Result<TakenShare, SqlError> {
+        let epoch = self.raise_epoch().await?;
+        let nr = || i32::from(share).into();
+        let leases = self.select(queries::LOCK_LEASE, [nr()]).await?;
+        let holder = leases.first().map(to_lease).transpose()?;
+        let rows = self.select(queries::LOCK_SHARE, [nr()]).await?;
+        let Some(row) = rows.first() else {
+            return Err(self.has_no_share(share));
+        };
+        let stored = to_share(row)?;
+        let is_held = |lease: &&Lease| !lease.is_over() && lease.owner != *owner;
+        let other = holder.as_ref().filter(is_held);
+        if other.is_some() || stored.halted.is_some() {
+            let wanted = ShareClaim::new(self.projection.clone(), share, Arc::clone(owner), 0);
+            let other = holder.as_ref().map(|lease| Arc::clone(&lease.owner));
+            let conflict = ShareConflict::new(&wanted, other, stored.epoch);
+            return Err(refused(conflict.halted(stored.halted)));
+        }
+        self.run(queries::SET_EPOCH, [nr(), integer(epoch)]).await?;
+        self.run(queries::DELETE_LEASE, [nr()]).await?;
+        let values = [nr(), Arc::clone(owner).into(), millis(lease)];
+        self.run(queries::INSERT_LEASE, values).await?;
+        let claim = ShareClaim::new(self.projection.clone(), share, Arc::clone(owner), epoch);
+        let was_released = holder.is_none();
+        Ok(TakenShare::new(
+            claim,
+            stored.progress,
+            stored.attempts,
+            was_released,
+        ))
+    }
+
+    pub(super) async fn release(&mut self, claim: &ShareClaim) -> Result<(), SqlError> {
+        if self
+            .holder(claim)
+            .await?
+            .is_ok_and(|epoch| epoch == claim.epoch)
+        {
+            self.run(queries::DELETE_LEASE, [share_of(claim)]).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn count_attempt(&mut self, claim: &ShareClaim) -> Result<u32, SqlError> {
+        let values = [share_of(claim), integer(claim.epoch)];
+        let counted = self.run(queries::COUNT_ATTEMPT, values).await?;
+        self.check(claim, counted).await?;
+        let rows = self.select(queries::LOCK_SHARE, [share_of(claim)]).await?;
+        let row = rows.first();
+        number(
+            row.ok_or_else(|| self.has_no_share(claim.share))?,
+            "attempts",
+        )
+    }
+
+    /// Sets the progress; its row stays locked until the transaction ends, so works come one after the other.
+    pub(super) async fn commit(&mut self, commit: &ProgressCommit) -> Result<(), SqlError> {
+        let claim = &commit.claim;
+        let values = [
+            share_of(claim),
+            integer(claim.epoch),
+            commit.from.to_string().into(),
+            commit.to.to_string().into(),
+        ];
+        let set = self.run(queries::SET_PROGRESS, values).await?;
+        self.check(claim, set).await?;
+        for skipped in &commit.skipped {
+            let values = [
+                skipped.item.as_str().into(),
+                skipped.offset.as_str().into(),
+                skipped.reason.as_str().into(),
+                skipped.timestamp.as_micros().into(),
+            ];
+            self.run(queries::INSERT_SKIPPED, values).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn halt(&mut self, claim: &ShareClaim, reason: &str) -> Result<(), SqlError> {
+        let values = [share_of(claim), integer(claim.epoch), reason.into()];
+        let halted = self.run(queries::HALT, values).await?;
+        self.check(claim, halted).await?;
+        self.run(queries::DELETE_LEASE, [share_of(claim)]).await?;
+        Ok(())
+    }
+
+    pub(super) async fn set_paused(&mut self, paused: bool) -> Result<(), SqlError> {
+        let found = self
+            .run(queries::SET_PAUSED, [i64::from(paused).into()])
+            .await?;
+        if found == 0 {
+            return Err(self.is_missing());
+        }
+        if !paused {
+            self.run(queries::RESUME_SHARES, []).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes the shares anew, free and in a new epoch, with what `progress` makes of what each had.
+    pub(super) async fn replace_shares(
+        &mut self,
+        progress: impl FnOnce(&[Progress]) -> Option<Vec<Progress>>,
+    ) -> Result<(), SqlError> {
+        let epoch = self.raise_epoch().await?;
+        let rows = self.select(queries::LOCK_ALL_PROGRESS, []).await?;
+        let old = rows
+            .iter()
+            .map(to_progress)
+            .collect::<Result<Vec<_>, _>>()?;
+        let new = progress(&old)
+            .ok_or_else(|| SqlError::corrupt("the shares do not hold all slices between them"))?;
+        self.run(queries::DELETE_LEASES, []).await?;
+        self.run(queries::DELETE_SHARES, []).await?;
+        self.insert_shares(new, epoch).await
+    }
+
+    pub(super) async fn remove(&mut self) -> Result<(), SqlError> {
+        self.raise_epoch().await?;
+        for delete in [
+            queries::DELETE_LEASES,
+            queries::DELETE_SHARES,
+            queries::DELETE_MEMBERS,
+            queries::DELETE_SKIPPED,
+            queries::DELETE_PROJECTION,
+        ] {
+            self.run(delete, []).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn skipped(&mut self, limit: usize) -> Result<Vec<Skipped>, SqlError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let rows = self.select(queries::SELECT_SKIPPED, [limit.into()]).await?;
+        let skipped = rows.iter().map(|row| {
+            let micros = column(row, "skipped_at")?;
+            Ok(Skipped::new(
+                column::<String>(row, "item")?,
+                column::<String>(row, "position")?,
+                column::<String>(row, "reason")?,
+                Timestamp::from_micros(micros),
+            ))
+        });
+        skipped.collect()
+    }
+
+    async fn insert_shares(
+        &mut self,
+        progress: impl IntoIterator<Item = Progress>,
+        epoch: Epoch,
+    ) -> Result<(), SqlError> {
+        for (nr, progress) in (0_i64..).zip(progress) {
+            let values = [nr.into(), progress.to_string().into(), integer(epoch)];
+            self.run(queries::INSERT_SHARE, values).await?;
+        }
+        Ok(())
+    }
+
+    async fn raise_epoch(&mut self) -> Result<Epoch, SqlError> {
+        if self.run(queries::RAISE_EPOCH, []).await? == 0 {
+            return Err(self.is_missing());
+        }
+        let epoch = self.epoch().await?;
+        epoch.ok_or_else(|| self.is_missing())
+    }
+
+    /// Returns the highest epoch of the projection; `None` if there is no such projection.
+    async fn epoch(&mut self) -> Result<Option<Epoch>, SqlError> {
+        let rows = self.select(queries::SELECT_EPOCH, []).await?;
+        rows.first().map(|row| number(row, "epoch")).transpose()
+    }
+
+    /// Fails unless a statement has found the share of the claim.
+    async fn check(&mut self, claim: &ShareClaim, found: u64) -> Result<(), SqlError> {
+        if found > 0 {
+            return Ok(());
+        }
+        match self.holder(claim).await? {
+            Ok(epoch) => {
+                let conflict = ShareConflict::new(claim, Some(Arc::clone(&claim.owner)), epoch);
+                Err(refused(conflict))
+            }
+            Err(conflict) => Err(refused(conflict)),
+        }
+    }
+
+    /// Returns the epoch of a share if the owner of the claim holds it, or the conflict with who does.
+    async fn holder(
+        &mut self,
+        claim: &ShareClaim,
+    ) -> Result<Result<Epoch, ShareConflict>, SqlError> {
+        let rows = self
+            .select(queries::SELECT_HOLDER, [share_of(claim)])
+            .await?;
+        let Some(row) = rows.first() else {
+            return Ok(Err(ShareConflict::new(claim, None, 0)));
+        };
+        let epoch = number(row, "epoch")?;
+        let owner: Option<String> = column(row, "owner")?;
+        let halted: Option<String> = column(row, "halted")?;
+        if owner.as_deref() == Some(&*claim.owner) {
+            return Ok(Ok(epoch));
+        }
+        let conflict = ShareConflict::new(claim, owner.map(Arc::from), epoch);
+        Ok(Err(conflict.halted(halted.map(Arc::from))))
+    }
+
+    async fn run(
+        &mut self,
+        text: &str,
+        values: impl IntoIterator<Item = SqlValue>,
+    ) -> Result<u64, SqlError> {
+        let (sql, values) = (self.tables.statement(text), self.with_key(values));
+        execute::<D>(self.connection, &sql, values).await
+    }
+
+    async fn select(
+        &mut self,
+        text: &str,
+        values: impl IntoIterator<Item = SqlValue>,
+    ) -> Result<Vec<SqlRow>, SqlError> {
+        let (sql, values) = (self.tables.statement(text), self.with_key(values));
+        select::<D>(self.connection, &sql, values).await
+    }
+
+    fn with_key(&self, values: impl IntoIterator<Item = SqlValue>) -> Vec<SqlValue> {
+        let (name, version) = (self.projection.name(), self.projection.version());
+        let key = [name.into(), version.into()];
+        key.into_iter().chain(values).collect()
+    }
+
+    fn is_missing(&self) -> SqlError {
+        let message = format!("there is no projection {}", self.projection);
+        SqlError::refused(StorageErrorKind::Unsupported, message)
+    }
+
+    fn has_no_share(&self, share: u16) -> SqlError {
+        let message = format!("the projection {} has no share {share}", self.projection);
+        SqlError::refused(StorageErrorKind::Unsupported, message)
+    }
+}
+
+pub(super) fn no_such_number(shares: u16) -> SqlError {
+    let message = format!("there cannot be {shares} shares; use 1 to 1024");
+    SqlError::refused(StorageErrorKind::Unsupported, message)
+}
+
+fn to_share(row: &SqlRow) -> Result<ShareRecord, SqlError> {
+    let mut share = ShareRecord::new(to_progress(row)?);
+    share.epoch = number(row, "epoch")?;
+    share.attempts = number(row, "attempts")?;
+    share.halted = column::<Option<String>>(row, "halted")?.map(Arc::from);
+    let has_owner = row.columns().any(|column| column == "owner")
+        && column::<Option<String>>(row, "owner")?.is_some();
+    share.lease = has_owner.then(|| to_lease(row)).transpose()?;
+    Ok(share)
+}
+
+fn to_lease(row: &SqlRow) -> Result<Lease, SqlError> {
+    let left: i64 = column(row, "time_left")?;
+    let left = Duration::from_millis(u64::try_from(left).unwrap_or(0));
+    Ok(Lease::new(column::<String>(row, "owner")?, left))
+}
+
+fn to_progress(row: &SqlRow) -> Result<Progress, SqlError> {
+    let text: String = column(row, "progress")?;
+    text.parse().map_err(|error| corrupt(&error))
+}
+
+fn number<N: TryFrom<i64>>(row: &SqlRow, name: &str) -> Result<N, SqlError> {
+    let value: i64 = column(row, name)?;
+    N::try_from(value).map_err(|_| corrupt(&format_args!("the column '{name}' is {value}")))
+}
+
+fn column<T: FromSqlValue>(row: &SqlRow, name: &str) -> Result<T, SqlError> {
+    row.get(name).map_err(|error: RowError| corrupt(&error))
+}
+
+fn corrupt(error: &dyn fmt::Display) -> SqlError {
+    SqlError::corrupt(format!("a row of a projection cannot be read: {error}"))
+}
+
+fn refused(conflict: ShareConflict) -> SqlError {
+    SqlError::Refused {
+        kind: StorageErrorKind::ShareConflict,
+        message: "take the share again before going on with it".to_owned(),
+        source: Some(conflict.into()),
+    }
+}
+
+fn share_of(claim: &ShareClaim) -> SqlValue {
+    i32::from(claim.share).into()
+}
+
+fn integer(number: u64) -> SqlValue {
+    i64::try_from(number).unwrap_or(i64::MAX).into()
+}
+
+/// Returns a time as milliseconds; a longer one than can be added to the clock counts as a year.
+fn millis(duration: Duration) -> SqlValue {
+    const YEAR: i64 = 365 * 24 * 60 * 60 * 1000;
+    let millis = i64::try_from(duration.as_millis()).unwrap_or(YEAR);
+    millis.min(YEAR).into()
+}

@@ -1,0 +1,285 @@
+//! The contract of a store that keeps how far projections have read.
+
+mod progress;
+mod projection_key;
+mod projection_record;
+mod share_claim;
+mod share_conflict;
+
+use std::any::Any;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+pub use progress::{InvalidProgress, Piece, Progress, shares_of};
+pub use projection_key::{InvalidProjectionKey, ProjectionKey};
+pub use projection_record::{Lease, ProjectionChange, ProjectionRecord, ShareRecord};
+pub use share_claim::{ProgressCommit, ShareClaim, Skipped, TakenShare};
+pub use share_conflict::ShareConflict;
+
+use crate::{SessionWork, StorageError};
+
+/// Keeps how far projections have read, in the database of what they make.
+///
+/// A projection reads all slices in [shares](shares_of), each of which one process holds at a time. A lease says who reads
+/// a share, so that others leave it alone. Safety never rests on the lease: each commit names the epoch in which its share
+/// was taken and the progress on which it follows, and the store refuses any other in the same transaction.
+///
+/// Offsets are opaque texts to the store. All times are those of its own clock.
+#[async_trait]
+pub trait OffsetStore: Any + Send + Sync {
+    /// Makes the store ready: opens it, creates or checks its schema.
+    ///
+    /// # Contract
+    /// - **O-INIT-1**: The call may be repeated, even on a store that is in use; a repeated call changes nothing that is
+    ///   stored.
+    ///
+    /// # Errors
+    /// As for [`Journal::initialize`](crate::Journal::initialize).
+    ///
+    /// # Cancel safety
+    /// Dropped, it leaves the store as before or ready; calling again finishes the work.
+    async fn initialize(&self) -> Result<(), StorageError>;
+
+    /// Makes a projection with so many equal shares, all of which begin after this offset; changes nothing if there is one.
+    ///
+    /// # Contract
+    /// - **O-REGISTER-1**: After the call there is the projection. One that was there before is as it was, with its own
+    ///   number of shares and its own progress.
+    /// - **O-REGISTER-2**: If several calls make the same projection at the same time, all of them succeed.
+    ///
+    /// # Errors
+    /// The errors of the database; [`Unsupported`](crate::StorageErrorKind::Unsupported) for a number of shares that
+    /// [`shares_of`] does not know.
+    ///
+    /// # Cancel safety
+    /// Dropped, the projection is there or not.
+    async fn register(
+        &self,
+        projection: &ProjectionKey,
+        shares: u16,
+        offset: &str,
+    ) -> Result<(), StorageError>;
+
+    /// Returns a projection with all of its shares as they are at one moment; `None` if there is none.
+    ///
+    /// # Contract
+    /// - **O-READ-1**: The shares come in the order of their numbers, which begin at 0; their slices are those of
+    ///   [`shares_of`] for their number.
+    /// - **O-READ-2**: The call returns what was committed last, and changes nothing.
+    ///
+    /// # Errors
+    /// The errors of the database; [`Corrupt`](crate::StorageErrorKind::Corrupt) if a row cannot be read.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    async fn read(
+        &self,
+        projection: &ProjectionKey,
+    ) -> Result<Option<ProjectionRecord>, StorageError>;
+
+    /// Returns the projections that there are, in the order of the bytes of their names, then of their versions.
+    ///
+    /// # Contract
+    /// - **O-KEYS-1**: The call returns each projection once, in that order, and none that was removed.
+    ///
+    /// # Errors
+    /// The errors of the database.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    async fn keys(&self) -> Result<Vec<ProjectionKey>, StorageError>;
+
+    /// Notes that an owner takes part in a projection for the time of a lease from now on, renews the leases of the shares that
+    /// it holds, and returns the projection as it is then.
+    ///
+    /// # Contract
+    /// - **O-ATTEND-1**: The returned record has the owner among the members of the projection, together with all others whose
+    ///   time has not passed. A time of zero has passed when the call has ended.
+    /// - **O-ATTEND-2**: The leases of the owner's shares last for this time from the call on, and no other lease changes. A
+    ///   share that was taken by another owner meanwhile stays theirs.
+    ///
+    /// # Errors
+    /// The errors of the database; [`Unsupported`](crate::StorageErrorKind::Unsupported) if there is no such projection.
+    ///
+    /// # Cancel safety
+    /// Dropped, the leases are renewed or not.
+    async fn attend(
+        &self,
+        projection: &ProjectionKey,
+        owner: &str,
+        lease: Duration,
+    ) -> Result<ProjectionRecord, StorageError>;
+
+    /// Takes an owner from the members of a projection, and releases all shares that it holds.
+    ///
+    /// # Contract
+    /// - **O-LEAVE-1**: After the call every share that the owner held can be taken at once, and the owner is no member.
+    ///
+    /// # Errors
+    /// The errors of the database.
+    ///
+    /// # Cancel safety
+    /// Dropped, it has left or not.
+    async fn leave(&self, projection: &ProjectionKey, owner: &str) -> Result<(), StorageError>;
+
+    /// Takes a share for an owner, for the time of a lease, and raises its epoch.
+    ///
+    /// # Contract
+    /// - **O-TAKE-1**: The call takes a share that has no lease, one whose lease is over, and one that the owner itself holds.
+    ///   It refuses one that another owner holds with a [`ShareConflict`], and changes nothing then.
+    /// - **O-TAKE-2**: The new epoch is higher than every epoch that a share of the projection has had before.
+    /// - **O-TAKE-3**: If several owners take a free share at the same time, exactly one of them succeeds.
+    /// - **O-TAKE-4**: The call returns the progress that was committed last, how many attempts were counted since, and
+    ///   whether the holder before released it.
+    /// - **O-TAKE-5**: A share that is halted is not taken: the call refuses it with a [`ShareConflict`].
+    ///
+    /// # Errors
+    /// The errors of the database; [`Unsupported`](crate::StorageErrorKind::Unsupported) if there is no such share.
+    ///
+    /// # Cancel safety
+    /// Dropped, the share is taken or not; taking it again is allowed.
+    async fn take_share(
+        &self,
+        projection: &ProjectionKey,
+        share: u16,
+        owner: &str,
+        lease: Duration,
+    ) -> Result<TakenShare, StorageError>;
+
+    /// Releases a share, so that others can take it at once.
+    ///
+    /// # Contract
+    /// - **O-RELEASE-1**: After the call the share can be taken at once. If it was taken by another owner, or again by this one,
+    ///   the call changes nothing.
+    ///
+    /// # Errors
+    /// The errors of the database.
+    ///
+    /// # Cancel safety
+    /// Dropped, it is released or not.
+    async fn release_share(&self, claim: &ShareClaim) -> Result<(), StorageError>;
+
+    /// Counts an attempt to go on with a share, before it is made, and returns how many were counted since its progress was
+    /// committed last.
+    ///
+    /// # Contract
+    /// - **O-ATTEMPT-1**: The first call after a commit returns 1, and each further one the number before plus 1, whoever
+    ///   holds the share. A commit starts the count again.
+    /// - **O-ATTEMPT-2**: The store refuses a claim that is not the latest of its share with a [`ShareConflict`].
+    ///
+    /// # Errors
+    /// The errors of the database.
+    ///
+    /// # Cancel safety
+    /// Dropped, the attempt is counted or not.
+    async fn count_attempt(&self, claim: &ShareClaim) -> Result<u32, StorageError>;
+
+    /// Stores the progress of a share, with what the work does in the same transaction.
+    ///
+    /// # Contract
+    /// - **O-COMMIT-1**: After the call has returned, the progress is durable, and so is what the work stored. If the call
+    ///   fails with [`NotStored`](crate::Effect::NotStored), neither is.
+    /// - **O-COMMIT-2**: The store refuses a claim that is not the latest of its share, or a progress that does not follow on
+    ///   the stored one, with a [`ShareConflict`] that names both, and does not run the work.
+    /// - **O-COMMIT-3**: If the work fails, nothing is stored. Its error is the source of the error.
+    /// - **O-COMMIT-4**: If several calls follow on the same progress at the same time, the store stores exactly one of them,
+    ///   and their works never run beside each other.
+    /// - **O-COMMIT-5**: What was [skipped](ProgressCommit::skipped) is stored with the progress.
+    /// - **O-COMMIT-6**: An error says that nothing is stored, or that the outcome is unknown: then
+    ///   [`read`](Self::read) tells it, because nothing else commits under the same epoch.
+    ///
+    /// # Errors
+    /// The errors of the database and of the work. [`Unsupported`](crate::StorageErrorKind::Unsupported) if there is work and
+    /// the store [has no transactions](Self::has_transactions).
+    ///
+    /// # Cancel safety
+    /// The work goes on to its end even if the future is dropped.
+    async fn commit(
+        &self,
+        commit: ProgressCommit,
+        work: Option<SessionWork>,
+    ) -> Result<(), StorageError>;
+
+    /// Halts a share until the projection is resumed, and keeps the reason.
+    ///
+    /// # Contract
+    /// - **O-HALT-1**: After the call the share is released, and has the reason. Nothing takes it before a
+    ///   [`Resume`](ProjectionChange::Resume), which removes the reason, or a change of its progress.
+    /// - **O-HALT-2**: The store refuses a claim that is not the latest of its share with a [`ShareConflict`].
+    ///
+    /// # Errors
+    /// The errors of the database.
+    ///
+    /// # Cancel safety
+    /// Dropped, the share is halted or not.
+    async fn halt(&self, claim: &ShareClaim, reason: &str) -> Result<(), StorageError>;
+
+    /// Changes a projection for all processes that run it, and even if none does.
+    ///
+    /// # Contract
+    /// - **O-CHANGE-1**: A projection that was paused has this in its record until it is resumed. Its progress stays.
+    /// - **O-CHANGE-2**: After [`SetOffset`](ProjectionChange::SetOffset) every share continues after this offset, and a
+    ///   commit under a claim from before is refused.
+    /// - **O-CHANGE-3**: After [`Divide`](ProjectionChange::Divide) there are so many shares, free, and every slice has the
+    ///   progress that it had. A commit under a claim from before is refused.
+    /// - **O-CHANGE-4**: After [`Remove`](ProjectionChange::Remove) nothing of the projection is there. Other projections, and
+    ///   other versions of the same one, are as they were.
+    ///
+    /// # Errors
+    /// The errors of the database; [`Unsupported`](crate::StorageErrorKind::Unsupported) if there is no such projection, or for
+    /// a number of shares that [`shares_of`] does not know.
+    ///
+    /// # Cancel safety
+    /// Dropped, the change is made or not.
+    async fn change(
+        &self,
+        projection: &ProjectionKey,
+        change: ProjectionChange,
+    ) -> Result<(), StorageError>;
+
+    /// Returns what the projection has skipped, the latest first, at most `limit` of it.
+    ///
+    /// # Contract
+    /// - **O-SKIPPED-1**: The call returns what commits of this projection have skipped, the latest first and of one commit the
+    ///   last first, and at most `limit` of it.
+    ///
+    /// # Errors
+    /// The errors of the database.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    async fn skipped(
+        &self,
+        projection: &ProjectionKey,
+        limit: usize,
+    ) -> Result<Vec<Skipped>, StorageError>;
+
+    /// Checks whether the store works again; called now and then after calls have failed, until it returns `Ok`.
+    ///
+    /// The default lists the projections, so a plugin need not implement it; one that can ask its database for less may.
+    /// Everything else is as for [`StateStore::ping`](crate::StateStore::ping).
+    ///
+    /// # Errors
+    /// Any kind that [counts as a failure of the store](crate::StorageErrorKind::counts_as_store_failure) means: not yet.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    async fn ping(&self) -> Result<(), StorageError> {
+        self.keys().await.map(drop)
+    }
+
+    /// Returns whether [`commit`](Self::commit) takes work: whether there is a database whose transactions it could run in.
+    fn has_transactions(&self) -> bool {
+        false
+    }
+
+    /// Closes what the store has open, after its last call.
+    ///
+    /// # Cancel safety
+    /// Dropped, the rest closes by itself.
+    async fn close(&self) {}
+}
+
+/// Fails to compile when [`OffsetStore`] is no longer object safe.
+const _: Option<&dyn OffsetStore> = None;

@@ -1,0 +1,100 @@
+//! Projections as they are stored.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Progress;
+use crate::Epoch;
+
+/// A projection as it is stored, at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ProjectionRecord {
+    /// True if no process is to go on with it.
+    pub paused: bool,
+    /// The shares, in the order of their numbers.
+    pub shares: Vec<ShareRecord>,
+    /// The owners that take part, in the order of their bytes.
+    pub members: Vec<Arc<str>>,
+}
+
+/// A share of a projection as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ShareRecord {
+    /// The offsets after which it continues.
+    pub progress: Progress,
+    /// The epoch in which it was taken last, or a higher one that a change has given it; 0 before both.
+    pub epoch: Epoch,
+    /// The lease that says who holds it; `None` if it was released or never taken.
+    pub lease: Option<Lease>,
+    /// The number of attempts that were counted since the progress was committed.
+    pub attempts: u32,
+    /// The reason why it was halted, if it was.
+    pub halted: Option<Arc<str>>,
+}
+
+/// The holder of a share, until a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lease {
+    /// The owner that holds it.
+    pub owner: Arc<str>,
+    /// The time that is left, by the clock of the store; zero if it is over.
+    pub left: Duration,
+}
+
+/// A change of a projection from outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProjectionChange {
+    /// Lets no process go on with it.
+    Pause,
+    /// Lets processes go on with it, and with shares that were halted.
+    Resume,
+    /// Lets all shares continue after this offset.
+    SetOffset(String),
+    /// Divides the slices into so many shares.
+    Divide(u16),
+    /// Removes the projection with all that the store keeps of it.
+    Remove,
+}
+
+impl ProjectionRecord {
+    /// Makes a record from its parts.
+    pub fn new(paused: bool, shares: Vec<ShareRecord>, members: Vec<Arc<str>>) -> Self {
+        Self {
+            paused,
+            shares,
+            members,
+        }
+    }
+}
+
+impl ShareRecord {
+    /// Makes the record of a share that was never taken.
+    pub fn new(progress: Progress) -> Self {
+        Self {
+            progress,
+            epoch: 0,
+            lease: None,
+            attempts: 0,
+            halted: None,
+        }
+    }
+}
+
+impl Lease {
+    /// Makes a lease that lasts for this time from now on.
+    pub fn new(owner: impl Into<Arc<str>>, left: Duration) -> Self {
+        Self {
+            owner: owner.into(),
+            left,
+        }
+    }
+
+    /// Returns whether it is over.
+    pub fn is_over(&self) -> bool {
+        self.left.is_zero()
+    }
+}

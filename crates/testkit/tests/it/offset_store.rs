@@ -1,0 +1,108 @@
+//! Every method of an offset store reaches it.
+
+use std::time::Duration;
+
+use actix_persistence_memory::MemoryStorage;
+use actix_persistence_storage_api::{
+    OffsetStore, Progress, ProgressCommit, ProjectionChange, ProjectionKey, SessionWork, Skipped,
+    StorageErrorKind, Timestamp,
+};
+use actix_persistence_testkit::{Intercepted, OffsetCall};
+
+const LEASE: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn every_method_of_an_offset_store_reaches_it() {
+    let inner = Intercepted::offset_store(MemoryStorage::new().offset_store());
+    let (seen, closed) = (inner.on_every_call().record(), inner.on_close().record());
+    let store = Intercepted::offset_store(inner);
+    let projection = ProjectionKey::new("balances").unwrap();
+    let owner = "a".to_owned();
+    store.initialize().await.unwrap();
+    store.register(&projection, 2, "0").await.unwrap();
+    assert_eq!(store.keys().await.unwrap(), [projection.clone()]);
+    let record = store.attend(&projection, "a", LEASE).await.unwrap();
+    assert_eq!(record.shares.len(), 2);
+    let taken = store.take_share(&projection, 1, "a", LEASE).await.unwrap();
+    let claim = taken.claim.clone();
+    assert_eq!(store.count_attempt(&claim).await.unwrap(), 1);
+    let skipped = Skipped::new("Account|1 7", "1", "no such account", Timestamp::UNSET);
+    let to = Progress::new(taken.progress.slices(), "1");
+    let commit = ProgressCommit::new(claim.clone(), taken.progress, to).with_skipped(skipped);
+    store.commit(commit.clone(), None).await.unwrap();
+    let found = store.skipped(&projection, 3).await.unwrap();
+    assert_eq!(found, commit.skipped);
+    store.release_share(&claim).await.unwrap();
+    store.halt(&claim, "no way").await.unwrap();
+    let change = ProjectionChange::Pause;
+    store.change(&projection, change.clone()).await.unwrap();
+    assert!(store.read(&projection).await.unwrap().unwrap().paused);
+    store.leave(&projection, "a").await.unwrap();
+    store.ping().await.unwrap();
+    store.close().await;
+    let expected = [
+        OffsetCall::Initialize,
+        OffsetCall::Register {
+            projection: projection.clone(),
+            shares: 2,
+            offset: "0".to_owned(),
+        },
+        OffsetCall::Keys,
+        OffsetCall::Attend {
+            projection: projection.clone(),
+            owner: owner.clone(),
+            lease: LEASE,
+        },
+        OffsetCall::TakeShare {
+            projection: projection.clone(),
+            share: 1,
+            owner: owner.clone(),
+            lease: LEASE,
+        },
+        OffsetCall::CountAttempt {
+            claim: claim.clone(),
+        },
+        OffsetCall::Commit { commit, work: None },
+        OffsetCall::Skipped {
+            projection: projection.clone(),
+            limit: 3,
+        },
+        OffsetCall::ReleaseShare {
+            claim: claim.clone(),
+        },
+        OffsetCall::Halt {
+            claim,
+            reason: "no way".to_owned(),
+        },
+        OffsetCall::Change {
+            projection: projection.clone(),
+            change,
+        },
+        OffsetCall::Read {
+            projection: projection.clone(),
+        },
+        OffsetCall::Leave { projection, owner },
+        OffsetCall::Ping,
+    ];
+    assert_eq!(seen.calls(), expected);
+    assert_eq!(closed.calls(), [OffsetCall::Close]);
+}
+
+#[tokio::test]
+async fn the_work_of_a_commit_reaches_the_store() {
+    let store = Intercepted::offset_store(MemoryStorage::new().offset_store());
+    let projection = ProjectionKey::new("balances").unwrap();
+    store.register(&projection, 1, "").await.unwrap();
+    let taken = store.take_share(&projection, 0, "a", LEASE).await.unwrap();
+    let commit = ProgressCommit::new(taken.claim, taken.progress.clone(), taken.progress);
+    let work = SessionWork::new(|_| Box::pin(async { Ok(()) }));
+    let refused = store.commit(commit, Some(work)).await.unwrap_err();
+    assert_eq!(refused.kind(), StorageErrorKind::Unsupported);
+}
+
+#[test]
+fn a_test_may_say_that_there_are_transactions() {
+    let store = Intercepted::offset_store(MemoryStorage::new().offset_store());
+    assert!(!store.has_transactions());
+    assert!(store.with_capabilities(true).has_transactions());
+}

@@ -1,0 +1,69 @@
+//! Halting shares.
+
+use actix_persistence_storage_api::{OffsetStore, ProjectionChange};
+
+use crate::case::{Case, case};
+use crate::failure::{CaseResult, expect_eq};
+use crate::offset_steps::{
+    HELD, expect_halted, expect_holder, expect_refused, record, registered, still, take, taken,
+};
+use crate::subject::Subject;
+
+pub(super) const CASES: &[Case<dyn OffsetStore>] = &[
+    case!(release_a_halted_share_and_keep_the_reason, ["O-HALT-1"]),
+    case!(take_a_halted_share_after_a_change, ["O-HALT-1"]),
+    case!(halt_nothing_by_an_old_claim, ["O-HALT-2"]),
+];
+
+async fn release_a_halted_share_and_keep_the_reason(
+    subject: Subject<dyn OffsetStore>,
+) -> CaseResult {
+    let store = subject.store();
+    let key = registered(store, 2).await?;
+    let halted = take(store, &key, 0, "a").await?;
+    take(store, &key, 1, "a").await?;
+    let reason = format!("ü'\"\\ {}", "no way\n".repeat(1_000));
+    store.halt(&halted.claim, &reason).await?;
+    expect_holder(store, &key, 0, None).await?;
+    expect_holder(store, &key, 1, Some("a")).await?;
+    // It is nobody's to be renewed.
+    store.attend(&key, "a", HELD).await?;
+    expect_holder(store, &key, 0, None).await?;
+    let record = record(store, &key).await?;
+    let reasons = record.shares.iter().map(|share| share.halted.as_deref());
+    let expected = vec![Some(&*reason), None];
+    expect_eq("reasons", reasons.collect::<Vec<_>>(), expected)
+}
+
+async fn take_a_halted_share_after_a_change(subject: Subject<dyn OffsetStore>) -> CaseResult {
+    let store = subject.store();
+    let key = registered(store, 1).await?;
+    for change in [
+        ProjectionChange::Resume,
+        ProjectionChange::SetOffset("1".to_owned()),
+    ] {
+        let taken = take(store, &key, 0, "a").await?;
+        store.halt(&taken.claim, "no way").await?;
+        store.change(&key, ProjectionChange::Pause).await?;
+        let refused = store.take_share(&key, 0, "b", HELD).await;
+        expect_halted(refused, "no way")?;
+        store.change(&key, change).await?;
+        let share = &record(store, &key).await?.shares[0];
+        expect_eq("reason", share.halted.as_deref(), None)?;
+        let taken = take(store, &key, 0, "b").await?;
+        expect_eq("released", taken.was_released, true)?;
+        store.release_share(&taken.claim).await?;
+    }
+    Ok(())
+}
+
+async fn halt_nothing_by_an_old_claim(subject: Subject<dyn OffsetStore>) -> CaseResult {
+    let store = subject.store();
+    let old = taken(store).await?;
+    let key = &old.claim.projection;
+    let new = take(store, key, 0, "a").await?;
+    let before = still(store, key).await?;
+    let stored = expect_refused(store.halt(&old.claim, "no way").await, &old.claim)?;
+    expect_eq("stored epoch", stored.1, new.claim.epoch)?;
+    expect_eq("projection", still(store, key).await?, before)
+}
