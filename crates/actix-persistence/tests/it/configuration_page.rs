@@ -38,6 +38,14 @@ zzz = 1
 [persistence.snapshot-store.m]
 kind = "memory"
 zzz = 1
+[persistence.offset-store]
+zzz = 1
+[persistence.offset-store.s]
+kind = "sqlite"
+zzz = 1
+[persistence.offset-store.m]
+kind = "memory"
+zzz = 1
 [persistence.state]
 zzz = 1
 [persistence.state.s]
@@ -86,9 +94,8 @@ fn known(mistakes: &str, section: &str) -> BTreeSet<String> {
 async fn every_key_is_on_the_page_and_every_key_of_the_page_exists() {
     let config = Config::from_toml(UNKNOWN_EVERYWHERE, "app.toml").unwrap();
     let mistakes = Persistence::open(config).await.err().unwrap().to_string();
-    let stores =
-        "Sections `persistence.journal`, `persistence.snapshot-store` and `persistence.state`";
-    let sections: [(&str, &[&str]); 17] = [
+    let stores = "Sections `persistence.journal`, `persistence.snapshot-store`, `persistence.state` and `persistence.offset-store`";
+    let sections: [(&str, &[&str]); 20] = [
         ("persistence", &["Section `persistence`"]),
         (
             "persistence.internal-stash",
@@ -121,6 +128,15 @@ async fn every_key_is_on_the_page_and_every_key_of_the_page_exists() {
         (
             "persistence.snapshot-store.m",
             &["Every snapshot store", "Kind `memory`"],
+        ),
+        ("persistence.offset-store", &[stores]),
+        (
+            "persistence.offset-store.s",
+            &["Every offset store", "Every SQL database", "Kind `sqlite`"],
+        ),
+        (
+            "persistence.offset-store.m",
+            &["Every offset store", "Kind `memory`"],
         ),
         ("persistence.state", &[stores]),
         (

@@ -18,7 +18,7 @@ fn one_mistake_one_line() {
             "[persistence]\nmax_concurrent_recoveries = 5\n",
             "app.toml:2: unknown key 'persistence.max_concurrent_recoveries'; did you mean 'max-concurrent-recoveries'? \
              known keys: back-off, dead-letters, internal-stash, journal, journal-plugin-fallback, \
-             max-concurrent-recoveries, published-events, snapshot-store, snapshot-store-plugin-fallback, \
+             max-concurrent-recoveries, offset-store, offset-store-plugin-fallback, published-events, snapshot-store, snapshot-store-plugin-fallback, \
              state, state-plugin-fallback",
         ),
         (
@@ -207,7 +207,7 @@ fn mistakes_in_code_are_reported_like_those_in_a_file() {
     assert_eq!(
         mistakes(&code),
         "code: unknown key 'persistence.'; known keys: back-off, dead-letters, internal-stash, journal, \
-         journal-plugin-fallback, max-concurrent-recoveries, published-events, snapshot-store, \
+         journal-plugin-fallback, max-concurrent-recoveries, offset-store, offset-store-plugin-fallback, published-events, snapshot-store, \
          snapshot-store-plugin-fallback, state, state-plugin-fallback\n\
          code: 'persistence.journal.plugin' must be a string, not 5"
     );
