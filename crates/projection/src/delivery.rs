@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, StreamExt};
+use tokio::sync::watch;
 
 use crate::source::Source;
 use crate::{AtLeastOnceHandler, ExactlyOnceHandler, GroupHandler};
@@ -20,6 +21,15 @@ pub(crate) enum Delivery<S: Source> {
     InTransaction(Arc<dyn GroupHandler<S::Item>>),
     /// Before the progress is stored, so many ids at the same time.
     Before(Arc<dyn AtLeastOnceHandler<S::Item>>, usize),
+}
+
+/// The reason why items were not handled.
+#[derive(Debug)]
+pub(crate) enum NotHandled {
+    /// It was told to stop.
+    Stopped,
+    /// The handler said no.
+    Refused(ExtensionError),
 }
 
 /// Hands the items of a group over one by one.
@@ -56,7 +66,13 @@ impl<S: Source> Delivery<S> {
 
     /// Handles the items before the transaction, if that is the way: those of one id in order, those of several at the same
     /// time.
-    pub(crate) async fn before(&self, items: &[S::Item]) -> Result<(), ExtensionError> {
+    ///
+    /// Once it is told to stop, no further item is handed over, and those that are under way end.
+    pub(crate) async fn before(
+        &self,
+        items: &[S::Item],
+        stop: &watch::Receiver<bool>,
+    ) -> Result<(), NotHandled> {
         let Delivery::Before(handler, concurrency) = self else {
             return Ok(());
         };
@@ -73,10 +89,10 @@ impl<S: Source> Delivery<S> {
         }
         let handled: Vec<BoxFuture<'_, _>> = of_ids
             .into_iter()
-            .map(|items| handle_all(&**handler, items).boxed())
+            .map(|items| handle_all(&**handler, items, stop).boxed())
             .collect();
         // All of them end before the first error is reported: a repetition must not run beside what is left of this one.
-        let ends: Vec<Result<(), ExtensionError>> = stream::iter(handled)
+        let ends: Vec<Result<(), NotHandled>> = stream::iter(handled)
             .buffer_unordered((*concurrency).max(1))
             .collect()
             .await;
@@ -88,9 +104,14 @@ impl<S: Source> Delivery<S> {
 async fn handle_all<T: Send + Sync + 'static>(
     handler: &dyn AtLeastOnceHandler<T>,
     items: Vec<&T>,
-) -> Result<(), ExtensionError> {
+    stop: &watch::Receiver<bool>,
+) -> Result<(), NotHandled> {
     for item in items {
-        handle(handler, item).await?;
+        if *stop.borrow() {
+            return Err(NotHandled::Stopped);
+        }
+        let handled = handle(handler, item).await;
+        handled.map_err(NotHandled::Refused)?;
     }
     Ok(())
 }

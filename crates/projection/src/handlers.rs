@@ -5,8 +5,8 @@ use async_trait::async_trait;
 
 /// Makes statements of one event or change, in the transaction that stores the progress.
 ///
-/// What it does in the session is stored once for each item, however often processes are killed and servers restarted. It must
-/// have no other effect: a transaction that is taken back is run again. [`Session`] says which statements it may run.
+/// The statements in the session are stored once for each item, however often processes are killed and servers restarted. The
+/// handler must have no other effect: a transaction that is taken back is run again. [`Session`] says which statements it may run.
 ///
 /// Items of one id come in their order, one at a time. Those of different shares come at the same time.
 #[async_trait]
@@ -54,6 +54,7 @@ pub trait AtLeastOnceHandler<T>: Send + Sync + 'static {
     /// [`OnFailure`](crate::OnFailure) says what happens after an error, or a panic.
     ///
     /// # Cancel safety
-    /// Not dropped before its end, unless the runtime of the stores ends.
+    /// Not dropped before its end, unless the runtime of the stores ends: a projection that stops waits for it, and keeps its
+    /// share until then.
     async fn handle(&self, item: &T) -> Result<(), ExtensionError>;
 }

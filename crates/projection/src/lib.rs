@@ -1,7 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+mod chain_of;
 mod delivery;
 mod handlers;
+mod membership;
 mod node;
 mod pieces;
 mod projection;

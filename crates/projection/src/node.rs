@@ -1,29 +1,24 @@
-//! The part of this process in a projection: takes shares, keeps their leases, and gives up what others are to have.
+//! The part of this process in a projection: takes shares, goes on with them, and gives up what others are to have.
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    BackOff, OffsetStore, ProjectionKey, ProjectionRecord, ShareRecord, StorageError,
+    OffsetStore, ProjectionKey, ProjectionRecord, ShareClaim, ShareRecord, StorageError,
     StorageErrorKind, TakenShare,
 };
 use tokio::sync::{Notify, watch};
 use tokio::task::{Id, JoinSet};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 use crate::ProjectionSettings;
+use crate::chain_of::chain_of;
 use crate::delivery::Delivery;
+use crate::membership::{Membership, told};
 use crate::quota::quota;
-use crate::share::{End, Lease, ShareRunner, chain_of};
+use crate::share::{End, ShareRunner};
 use crate::source::Source;
 use crate::status::{Board, ShareState};
-
-/// The part of a lease after which this process stops, so that it has stopped when the lease is over.
-const SAFE_PART: f64 = 0.8;
-
-/// The longest wait for the shares to end what they have begun, once they are told to stop.
-const STOP_LIMIT: Duration = Duration::from_secs(10);
 
 /// Takes part in a projection.
 pub(crate) struct Node<S: Source> {
@@ -45,92 +40,102 @@ pub(crate) struct Node<S: Source> {
 }
 
 /// The shares that this process has.
-#[derive(Default)]
 struct Held {
     shares: HashMap<u16, HeldShare>,
     runners: JoinSet<End>,
     /// The shares of the runners, by the ids of their tasks.
     tasks: HashMap<Id, u16>,
+    /// The time until which this process may go on with them.
+    renewed: watch::Receiver<Instant>,
 }
 
 struct HeldShare {
     taken: TakenShare,
-    lease: watch::Sender<Lease>,
     /// True once it was told to stop.
-    stops: bool,
+    stop: watch::Sender<bool>,
 }
 
 impl<S: Source> Node<S> {
     /// Takes part until it is told to stop; then it lets the shares end what they have begun, and leaves.
     pub(crate) async fn run(self) {
-        let mut held = Held::default();
-        let mut stop = self.stop.clone();
-        let settings = &self.settings;
-        let mut back_off = BackOff::new(settings.min_back_off, settings.lease, 0.2);
-        while !*stop.borrow() {
-            let wait = match self.look(&mut held).await {
-                Ok(wait) => {
-                    back_off.reset();
-                    wait
-                }
-                Err(error) => {
-                    let error = chain_of(&error);
-                    tracing::warn!(projection = %self.key, error, "cannot reach the offset store");
-                    self.board.cannot_look(error);
-                    back_off.next_delay().min(self.settings.lease / 4)
-                }
-            };
-            tokio::select! {
-                () = told(&mut stop) => break,
-                () = self.look.notified() => {}
-                ended = held.ended() => self.after(&mut held, ended).await,
-                () = sleep(wait) => {}
-            }
-        }
-        held.stop_all();
-        let ends = async {
-            while !held.tasks.is_empty() {
-                held.ended().await;
-            }
+        let (renewed, is_renewed) = watch::channel(Instant::now());
+        let (record, mut records) = watch::channel(None);
+        let (leaving, ends) = watch::channel(false);
+        let membership = Membership {
+            key: self.key.clone(),
+            owner: Arc::clone(&self.owner),
+            store: Arc::clone(&self.store),
+            settings: self.settings.clone(),
+            first_offset: self.first_offset.clone(),
+            board: Arc::clone(&self.board),
+            look: Arc::clone(&self.look),
+            record,
+            renewed,
+            ends,
         };
-        if timeout(STOP_LIMIT, ends).await.is_err() {
-            tracing::warn!(projection = %self.key, "a share did not stop in time; its last commit may still be made");
+        let membership = tokio::spawn(membership.run());
+        let mut held = Held::new(is_renewed);
+        self.go_on_with_shares(&mut held, &mut records).await;
+        held.stop_all();
+        // The leases are renewed until the last one has ended what it has begun: nobody handles the same beside it.
+        while !held.tasks.is_empty() {
+            held.ended().await;
         }
+        leaving.send_replace(true);
+        let _ = membership.await;
         if let Err(error) = self.store.leave(&self.key, &self.owner).await {
             // The leases end by themselves.
             tracing::warn!(projection = %self.key, error = chain_of(&error), "could not release the shares");
         }
     }
 
-    /// Renews the leases, and takes and gives up what is due; returns the time until the next look.
-    async fn look(&self, held: &mut Held) -> Result<Duration, StorageError> {
-        let asked = Instant::now();
-        let lease = self.settings.lease;
-        let record = match self.store.attend(&self.key, &self.owner, lease).await {
-            Err(error) if error.kind() == StorageErrorKind::Unsupported => {
-                // There is no such projection, yet or any more.
-                held.stop_all();
-                let (shares, offset) = (self.settings.shares, &self.first_offset);
-                self.store.register(&self.key, shares, offset).await?;
-                self.store.attend(&self.key, &self.owner, lease).await?
+    /// Follows the record of the projection until it is told to stop. A call of the store that is broken off by that may have
+    /// taken or released a share, which is all the same to what leaves.
+    async fn go_on_with_shares(
+        &self,
+        held: &mut Held,
+        records: &mut watch::Receiver<Option<Arc<ProjectionRecord>>>,
+    ) {
+        let mut stop = self.stop.clone();
+        while !*stop.borrow() {
+            let turn = async {
+                tokio::select! {
+                    Ok(()) = records.changed() => {
+                        let record = records.borrow_and_update().clone();
+                        let Some(record) = record else { return };
+                        if let Err(error) = self.follow(held, &record).await {
+                            let error = chain_of(&error);
+                            tracing::warn!(projection = %self.key, error, "cannot take shares");
+                            self.board.cannot_look(error);
+                        }
+                    }
+                    ended = held.ended() => {
+                        self.after(held, ended).await;
+                        self.look.notify_one();
+                    }
+                }
+            };
+            tokio::select! {
+                () = told(&mut stop) => return,
+                () = turn => {}
             }
-            attended => attended?,
-        };
-        self.board.has_looked(record.paused, record.members.clone());
-        self.board.has_shares(record.shares.len());
-        let until = asked + lease.mul_f64(SAFE_PART);
-        held.renew(&record, &self.owner, until);
+        }
+    }
+
+    /// Takes and gives up what is due.
+    async fn follow(&self, held: &mut Held, record: &ProjectionRecord) -> Result<(), StorageError> {
+        held.stop_lost(record, &self.owner);
         if record.paused {
             held.stop_all();
-            return Ok(lease / 4);
+        } else {
+            let quota = quota(record.shares.len(), &record.members, &self.owner);
+            if held.going_on() > quota {
+                // One at a time: who takes it has a turn to say so.
+                held.stop_one();
+            }
+            self.take_some(held, record, quota).await?;
         }
-        let quota = quota(record.shares.len(), &record.members, &self.owner);
-        if held.going_on() > quota {
-            // One at a time: who takes it has a turn to say so.
-            held.stop_one();
-        }
-        self.take_some(held, &record, quota, until).await?;
-        Ok(lease / 4)
+        self.release_others(held, record).await
     }
 
     /// Takes free shares up to the quota.
@@ -139,7 +144,6 @@ impl<S: Source> Node<S> {
         held: &mut Held,
         record: &ProjectionRecord,
         quota: usize,
-        until: Instant,
     ) -> Result<(), StorageError> {
         for (nr, share) in (0..).zip(&record.shares) {
             if held.going_on() >= quota {
@@ -154,7 +158,7 @@ impl<S: Source> Node<S> {
                 .take_share(&self.key, nr, &self.owner, lease)
                 .await
             {
-                Ok(taken) => self.go_on(held, taken, until),
+                Ok(taken) => self.go_on(held, taken),
                 // Another one was faster.
                 Err(error) if error.kind() == StorageErrorKind::ShareConflict => {}
                 Err(error) => return Err(error),
@@ -163,28 +167,42 @@ impl<S: Source> Node<S> {
         Ok(())
     }
 
-    fn go_on(&self, held: &mut Held, taken: TakenShare, until: Instant) {
+    /// Releases shares that are ours as the store says, and that nobody here goes on with: of a release that failed, or a take
+    /// whose reply was lost. Their leases would be renewed for ever.
+    async fn release_others(
+        &self,
+        held: &Held,
+        record: &ProjectionRecord,
+    ) -> Result<(), StorageError> {
+        for (nr, share) in (0..).zip(&record.shares) {
+            if !is_of(share, &self.owner) || held.shares.contains_key(&nr) {
+                continue;
+            }
+            let owner = Arc::clone(&self.owner);
+            let claim = ShareClaim::new(self.key.clone(), nr, owner, share.epoch);
+            self.store.release_share(&claim).await?;
+        }
+        Ok(())
+    }
+
+    fn go_on(&self, held: &mut Held, taken: TakenShare) {
         let nr = taken.claim.share;
         tracing::debug!(projection = %self.key, share = nr, epoch = taken.claim.epoch, "has taken a share");
         self.board.takes(nr);
-        let (lease, watched) = watch::channel(Lease { until, stop: false });
+        let (stop, stops) = watch::channel(false);
         let runner = ShareRunner {
             source: Arc::clone(&self.source),
             store: Arc::clone(&self.store),
             delivery: Arc::clone(&self.delivery),
             settings: self.settings.clone(),
             board: Arc::clone(&self.board),
-            lease: watched,
+            renewed: held.renewed.clone(),
+            stop: stops,
             awaited: self.awaited.clone(),
         };
         let task = held.runners.spawn(runner.run(taken.clone()));
         held.tasks.insert(task.id(), nr);
-        let share = HeldShare {
-            taken,
-            lease,
-            stops: false,
-        };
-        held.shares.insert(nr, share);
+        held.shares.insert(nr, HeldShare { taken, stop });
     }
 
     /// Releases a share whose runner has ended, unless it was lost.
@@ -196,21 +214,18 @@ impl<S: Source> Node<S> {
             self.board
                 .change(nr, |share| share.state = ShareState::Left);
         }
-        // After a panic the lease is left to end: the next one to take it sees that it was not released.
-        if end == Some(End::Stopped)
-            && let Err(error) = self.store.release_share(&share.taken.claim).await
-        {
-            tracing::warn!(projection = %self.key, share = nr, error = chain_of(&error), "could not release a share");
-        }
-        if end.is_none() {
-            sleep(self.settings.min_back_off).await;
+        match end {
+            Some(End::Stopped) => {
+                // If it fails, the next look finds the share.
+                if let Err(error) = self.store.release_share(&share.taken.claim).await {
+                    tracing::warn!(projection = %self.key, share = nr, error = chain_of(&error), "could not release a share");
+                }
+            }
+            Some(End::Lost | End::Halted) => {}
+            // A panic: the lease stays, so whoever takes the share sees that it was not released.
+            None => sleep(self.settings.min_back_off).await,
         }
     }
-}
-
-/// Waits until it is told to stop, or the handle is gone.
-async fn told(stop: &mut watch::Receiver<bool>) {
-    let _ = stop.wait_for(|stop| *stop).await;
 }
 
 /// Returns whether this owner may take a share.
@@ -220,24 +235,39 @@ fn is_free(share: &ShareRecord, owner: &str) -> bool {
     !is_held && share.halted.is_none()
 }
 
+/// Returns whether the lease of a share is this owner's.
+fn is_of(share: &ShareRecord, owner: &str) -> bool {
+    let lease = share.lease.as_ref();
+    lease.is_some_and(|lease| *lease.owner == *owner)
+}
+
 impl Held {
-    /// Returns the number of shares that were not told to stop.
-    fn going_on(&self) -> usize {
-        self.shares.values().filter(|share| !share.stops).count()
+    fn new(renewed: watch::Receiver<Instant>) -> Self {
+        Self {
+            shares: HashMap::new(),
+            runners: JoinSet::new(),
+            tasks: HashMap::new(),
+            renewed,
+        }
     }
 
-    /// Lets the shares go on that this process still has, and stops the others.
-    fn renew(&mut self, record: &ProjectionRecord, owner: &str, until: Instant) {
+    /// Returns the number of shares that were not told to stop.
+    fn going_on(&self) -> usize {
+        self.shares.values().filter(|share| !share.stops()).count()
+    }
+
+    /// Stops the shares that this process no longer has.
+    fn stop_lost(&mut self, record: &ProjectionRecord, owner: &str) {
         for (nr, share) in &mut self.shares {
             let stored = record.shares.get(usize::from(*nr));
             let is_mine = stored.is_some_and(|stored| {
-                let holder = stored.lease.as_ref();
-                stored.epoch == share.taken.claim.epoch
-                    && holder.is_some_and(|lease| *lease.owner == *owner)
+                stored.epoch == share.taken.claim.epoch && is_of(stored, owner)
             });
-            share.stops |= !is_mine;
-            let stop = share.stops;
-            share.lease.send_replace(Lease { until, stop });
+            // The record may be older than the share.
+            let is_older = stored.is_some_and(|stored| stored.epoch < share.taken.claim.epoch);
+            if !is_mine && !is_older {
+                share.stop();
+            }
         }
     }
 
@@ -247,7 +277,7 @@ impl Held {
 
     fn stop_one(&mut self) {
         // The last one, so that the first ones stay where they are.
-        let going_on = self.shares.iter_mut().filter(|(_, share)| !share.stops);
+        let going_on = self.shares.iter_mut().filter(|(_, share)| !share.stops());
         if let Some((_, share)) = going_on.max_by_key(|(nr, _)| **nr) {
             share.stop();
         }
@@ -272,8 +302,11 @@ impl Held {
 }
 
 impl HeldShare {
+    fn stops(&self) -> bool {
+        *self.stop.borrow()
+    }
+
     fn stop(&mut self) {
-        self.stops = true;
-        self.lease.send_modify(|lease| lease.stop = true);
+        self.stop.send_replace(true);
     }
 }

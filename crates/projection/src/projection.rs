@@ -223,7 +223,8 @@ impl Projection {
         self.board.status(&self.owner)
     }
 
-    /// Stops the part of this process: lets transactions that have begun end, and releases the shares. Other processes go on.
+    /// Stops the part of this process: lets transactions and handlers that have begun end, however long they take, and releases
+    /// the shares. Other processes go on.
     ///
     /// # Cancel safety
     /// Goes on to its end even if the future is dropped.

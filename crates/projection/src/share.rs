@@ -3,4 +3,4 @@
 mod reader;
 mod runner;
 
-pub(crate) use runner::{End, Lease, ShareRunner, chain_of};
+pub(crate) use runner::{End, ShareRunner};

@@ -46,9 +46,19 @@ pub(crate) mod sealed {
         /// Writes what an item is, for a person.
         fn describe(item: &Self::Item, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 
-        /// Returns what cannot be decoded, as text, and the offset after it, if that is the error.
-        fn undecodable(error: &QueryError) -> Option<(String, Offset<Self::Position>)>;
+        /// Returns the thing that cannot be decoded, if that is the error.
+        fn undecodable(error: &QueryError) -> Option<super::Undecodable<Self::Position>>;
     }
+}
+
+/// A thing that cannot be decoded.
+#[derive(Debug)]
+pub struct Undecodable<P: Position> {
+    pub(crate) persistence_id: PersistenceId,
+    /// The text for a person.
+    pub(crate) item: String,
+    /// The offset after it.
+    pub(crate) after: Offset<P>,
 }
 
 /// Shows an item for a person.

@@ -17,6 +17,7 @@ use async_trait::async_trait;
 use crate::connection::{Connections, Visit};
 use crate::schema::StoreSchema;
 use crate::session::{SqlSession, guarded};
+use crate::state_store::check_handler_timeout;
 use crate::{ConnectionOf, Dialect, InvalidOption, Settings, Work, classify};
 
 use tables::{Tables, no_such_number};
@@ -51,6 +52,7 @@ impl<D: Dialect> SqlOffsetStore<D> {
         connections: Arc<Connections<D::Connector>>,
         options: D::Options,
     ) -> Result<Self, InvalidOption> {
+        check_handler_timeout(&options, connections.connector())?;
         let store = options.store();
         let table = store.projection_table()?;
         let mut names = D::names(&options)?.table("projection_table", &table);

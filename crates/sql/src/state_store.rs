@@ -374,7 +374,7 @@ fn applications<D: Dialect>(
 
 /// Fails unless a handler ends before others stop waiting for a connection: they wait while code of the application
 /// runs. Those are other such calls everywhere, and where only one connection writes, all writers.
-fn check_handler_timeout<C: Connector>(
+pub(crate) fn check_handler_timeout<C: Connector>(
     options: &<C::Dialect as Dialect>::Options,
     connector: &C,
 ) -> Result<(), InvalidOption> {

@@ -61,7 +61,8 @@ pub trait OffsetStore: Any + Send + Sync {
         offset: &str,
     ) -> Result<(), StorageError>;
 
-    /// Returns a projection with all of its shares as they are at one moment; `None` if there is none.
+    /// Returns a projection with all of its shares as they are at one moment, and the members of that moment or of one a little
+    /// later; `None` if there is none.
     ///
     /// # Contract
     /// - **O-READ-1**: The shares come in the order of their numbers, which begin at 0; their slices are those of

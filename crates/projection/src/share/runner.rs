@@ -1,6 +1,5 @@
 //! Goes on with a share: hands groups to the handler, and stores the progress.
 
-use std::error::Error;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
@@ -14,9 +13,11 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
 use super::reader::{Group, Reader};
-use crate::delivery::Delivery;
+use crate::chain_of::{chain_of, stored};
+use crate::delivery::{Delivery, NotHandled};
+use crate::membership::told;
 use crate::pieces::Pieces;
-use crate::source::{Described, Source};
+use crate::source::{Described, Source, Undecodable};
 use crate::status::{Board, ShareState};
 use crate::{OnFailure, ProjectionSettings};
 
@@ -31,13 +32,6 @@ pub(crate) enum End {
     Halted,
 }
 
-/// The time until which this process may go on, as far as it knows; and whether it is to stop.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Lease {
-    pub(crate) until: Instant,
-    pub(crate) stop: bool,
-}
-
 /// Goes on with one share.
 pub(crate) struct ShareRunner<S: Source> {
     pub(crate) source: Arc<S>,
@@ -45,7 +39,10 @@ pub(crate) struct ShareRunner<S: Source> {
     pub(crate) delivery: Arc<Delivery<S>>,
     pub(crate) settings: ProjectionSettings,
     pub(crate) board: Arc<Board>,
-    pub(crate) lease: watch::Receiver<Lease>,
+    /// The time until which this process may go on, as far as it knows.
+    pub(crate) renewed: watch::Receiver<Instant>,
+    /// True once the share is to be stopped.
+    pub(crate) stop: watch::Receiver<bool>,
     /// Told while somebody waits for the progress.
     pub(crate) awaited: watch::Receiver<()>,
 }
@@ -57,6 +54,8 @@ struct Running<S: Source> {
     progress: Progress,
     /// The number of items that are still handed over alone, after a failure or the end of a process.
     alone: usize,
+    /// True if the owner before did not release the share, until something is stored: it may have ended in a handler.
+    was_broken_off: bool,
     back_off: BackOff,
 }
 
@@ -73,14 +72,15 @@ type Turn<T> = ControlFlow<End, T>;
 impl<S: Source> ShareRunner<S> {
     /// Goes on with a share until it is told to stop, or loses it.
     pub(crate) async fn run(self, taken: TakenShare) -> End {
-        let was_broken_off = !taken.was_released || taken.attempts > 0;
+        let begins_alone = !taken.was_released || taken.attempts > 0;
         let settings = &self.settings;
         let running = Running {
-            alone: if was_broken_off {
+            alone: if begins_alone {
                 settings.group_size.max(1)
             } else {
                 0
             },
+            was_broken_off: !taken.was_released,
             back_off: BackOff::new(settings.min_back_off, settings.max_back_off, 0.2),
             claim: taken.claim,
             progress: taken.progress,
@@ -118,7 +118,7 @@ impl<S: Source> Running<S> {
         loop {
             let group = tokio::select! {
                 biased;
-                () = stopped(&mut self.runner.lease) => return ControlFlow::Break(End::Stopped),
+                () = told(&mut self.runner.stop) => return ControlFlow::Break(End::Stopped),
                 group = groups.recv() => group,
             };
             match group {
@@ -153,22 +153,31 @@ impl<S: Source> Running<S> {
     }
 
     /// Hands one item over, as often as the settings say; each attempt is counted before it is made.
+    ///
+    /// A count alone gives no item up, unless an owner has ended without a word: a stop may have come between the count and the
+    /// attempt.
     async fn handle_alone(&mut self, group: &Group<S>, place: usize) -> Turn<()> {
         let to = group.progress_after(place);
-        let mut reason = "the process ended in each of the attempts".to_owned();
+        let most = self.runner.settings.max_attempts.max(1);
+        let mut refusal = None;
         loop {
             let attempt = self.count_attempt().await?;
-            if attempt <= self.runner.settings.max_attempts.max(1) {
+            if attempt <= most || (refusal.is_none() && !self.was_broken_off) {
                 match self.step(group, place..place + 1, &to).await? {
                     Step::Done => return ControlFlow::Continue(()),
-                    Step::Refused(refusal) => reason = refusal,
-                }
-                if attempt < self.runner.settings.max_attempts {
-                    self.pause(&reason).await?;
-                    continue;
+                    Step::Refused(reason) => {
+                        if attempt < most {
+                            self.pause(&reason).await?;
+                            refusal = Some(reason);
+                            continue;
+                        }
+                        refusal = Some(reason);
+                    }
                 }
             }
             let item = Described::<S>(&group.items[place]).to_string();
+            let ended = || "the process ended in each of the attempts".to_owned();
+            let reason = refusal.unwrap_or_else(ended);
             return self.give_up(item, &to, reason).await;
         }
     }
@@ -184,8 +193,7 @@ impl<S: Source> Running<S> {
                 tracing::error!(
                     projection = %claim.projection, share = claim.share, item, reason, "skips what its handler fails for"
                 );
-                let offset = to.to_string();
-                let skipped = Skipped::new(item, offset, reason, Timestamp::now());
+                let skipped = Skipped::new(item, to.to_string(), stored(&reason), Timestamp::now());
                 let commit = ProgressCommit::new(claim.clone(), self.progress.clone(), to.clone());
                 self.commit(commit.with_skipped(skipped)).await?;
                 self.runner
@@ -198,27 +206,29 @@ impl<S: Source> Running<S> {
 
     /// Runs the handler for some items, and stores the progress.
     async fn step(&mut self, group: &Group<S>, range: Range<usize>, to: &Progress) -> Turn<Step> {
-        let number = range.len() as u64;
-        loop {
-            self.lease_lasts().await?;
-            let delivery = &self.runner.delivery;
-            if let Err(error) = delivery.before(&group.items[range.clone()]).await {
+        self.lease_lasts().await?;
+        let delivery = Arc::clone(&self.runner.delivery);
+        let items = &group.items[range.clone()];
+        match delivery.before(items, &self.runner.stop).await {
+            Ok(()) => {}
+            Err(NotHandled::Stopped) => return ControlFlow::Break(End::Stopped),
+            Err(NotHandled::Refused(error)) => {
                 return ControlFlow::Continue(Step::Refused(chain_of(&*error)));
             }
+        }
+        loop {
             let work = delivery.work(&group.items, range.clone());
             let commit = ProgressCommit::new(self.claim.clone(), self.progress.clone(), to.clone());
-            let Err(error) = self.runner.store.commit(commit, work).await else {
-                self.has_stored(to, number);
+            let stored = self.runner.store.commit(commit, work).await;
+            let Some(error) = self.trouble_of(stored, to).await? else {
+                self.has_stored(to, range.len() as u64);
                 return ControlFlow::Continue(Step::Done);
             };
-            if self.was_stored(&error, to).await? {
-                self.has_stored(to, number);
-                return ControlFlow::Continue(Step::Done);
-            }
             if !error.kind().is_transient() {
                 return ControlFlow::Continue(Step::Refused(chain_of(&error)));
             }
             self.pause(&chain_of(&error)).await?;
+            self.lease_lasts().await?;
         }
     }
 
@@ -226,25 +236,18 @@ impl<S: Source> Running<S> {
     async fn commit(&mut self, commit: ProgressCommit) -> Turn<()> {
         loop {
             self.lease_lasts().await?;
-            let to = commit.to.clone();
             let stored = self.runner.store.commit(commit.clone(), None).await;
-            let is_stored = match &stored {
-                Ok(()) => true,
-                Err(error) => self.was_stored(error, &to).await?,
-            };
-            if is_stored {
-                self.has_stored(&to, 0);
+            let Some(error) = self.trouble_of(stored, &commit.to).await? else {
+                self.has_stored(&commit.to, 0);
                 return ControlFlow::Continue(());
-            }
-            let error = stored
-                .err()
-                .map_or_else(String::new, |error| chain_of(&error));
-            self.pause(&error).await?;
+            };
+            self.pause(&chain_of(&error)).await?;
         }
     }
 
     fn has_stored(&mut self, to: &Progress, number: u64) {
         self.progress = to.clone();
+        self.was_broken_off = false;
         self.back_off.reset();
         self.runner.board.change(self.claim.share, |share| {
             share.state = ShareState::Running;
@@ -254,30 +257,36 @@ impl<S: Source> Running<S> {
         });
     }
 
-    /// Returns whether a commit that failed has stored the progress, as the store says; ends the share if it is no longer
-    /// ours.
-    async fn was_stored(&mut self, error: &StorageError, to: &Progress) -> Turn<bool> {
+    /// Returns the error of a commit that has stored nothing, as the store says if the error does not; ends the share if it is no
+    /// longer ours.
+    async fn trouble_of(
+        &mut self,
+        stored: Result<(), StorageError>,
+        to: &Progress,
+    ) -> Turn<Option<StorageError>> {
+        let Err(error) = stored else {
+            return ControlFlow::Continue(None);
+        };
         if error.is_not_stored() && error.kind() != StorageErrorKind::ShareConflict {
-            return ControlFlow::Continue(false);
+            return ControlFlow::Continue(Some(error));
         }
         loop {
-            let record = self.runner.store.read(&self.claim.projection).await;
-            let error = match record {
+            let unread = match self.runner.store.read(&self.claim.projection).await {
                 Ok(record) => {
                     let shares = record.map(|record| record.shares).unwrap_or_default();
                     let share = shares.get(usize::from(self.claim.share));
                     let mine = share.filter(|share| share.epoch == self.claim.epoch);
                     return match mine {
-                        Some(share) if share.progress == *to => ControlFlow::Continue(true),
+                        Some(share) if share.progress == *to => ControlFlow::Continue(None),
                         Some(share) if share.progress == self.progress => {
-                            ControlFlow::Continue(false)
+                            ControlFlow::Continue(Some(error))
                         }
                         _ => ControlFlow::Break(End::Lost),
                     };
                 }
                 Err(error) => chain_of(&error),
             };
-            self.pause(&error).await?;
+            self.pause(&unread).await?;
         }
     }
 
@@ -297,14 +306,25 @@ impl<S: Source> Running<S> {
     /// Does about an error that ended the stream what the settings say, or reads again.
     async fn cannot_read(&mut self, error: QueryError, pieces: &Pieces<S::Position>) -> Turn<()> {
         let reason = chain_of(&error);
-        match S::undecodable(&error) {
-            Some((item, after)) => self.give_up(item, &pieces.progress(&after), reason).await,
-            None => self.pause(&reason).await,
+        let Some(undecodable) = S::undecodable(&error) else {
+            return self.pause(&reason).await;
+        };
+        let Undecodable {
+            persistence_id,
+            item,
+            after,
+        } = undecodable;
+        let to = pieces.progress(&after);
+        if pieces.are_past(persistence_id.slice(), &after) {
+            // What was done about it is done.
+            let commit = ProgressCommit::new(self.claim.clone(), self.progress.clone(), to);
+            return self.commit(commit).await;
         }
+        self.give_up(item, &to, reason).await
     }
 
     async fn halt(&mut self, reason: String) -> Turn<()> {
-        let claim = self.claim.clone();
+        let (claim, reason) = (self.claim.clone(), stored(&reason));
         tracing::error!(
             projection = %claim.projection, share = claim.share, reason,
             "halts until the projection is resumed"
@@ -343,47 +363,31 @@ impl<S: Source> Running<S> {
         let delay = self.back_off.next_delay();
         tokio::select! {
             biased;
-            () = stopped(&mut self.runner.lease) => ControlFlow::Break(End::Stopped),
+            () = told(&mut self.runner.stop) => ControlFlow::Break(End::Stopped),
             () = sleep(delay) => ControlFlow::Continue(()),
         }
     }
 
     /// Waits while the lease is over as far as this process knows: another one may have the share.
     async fn lease_lasts(&mut self) -> Turn<()> {
-        let is_over = |lease: &Lease| lease.until <= Instant::now();
+        let ShareRunner { renewed, stop, .. } = &mut self.runner;
         loop {
-            let lease = *self.runner.lease.borrow_and_update();
-            if lease.stop {
+            if *stop.borrow() {
                 return ControlFlow::Break(End::Stopped);
             }
-            if !is_over(&lease) {
+            if Instant::now() < *renewed.borrow_and_update() {
                 return ControlFlow::Continue(());
             }
-            if self.runner.lease.changed().await.is_err() {
+            let renewed = tokio::select! {
+                () = told(stop) => Ok(()),
+                renewed = renewed.changed() => renewed,
+            };
+            if renewed.is_err() {
+                // Nobody is left to renew it.
                 return ControlFlow::Break(End::Stopped);
             }
         }
     }
-}
-
-/// Waits until the share is to be stopped.
-async fn stopped(lease: &mut watch::Receiver<Lease>) {
-    // An error means that nobody is left to renew the lease.
-    let _ = lease.wait_for(|lease| lease.stop).await;
-}
-
-/// Returns an error with all of its causes.
-pub(crate) fn chain_of(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let message = error.to_string();
-        if !text.ends_with(&message) {
-            text = format!("{text}: {message}");
-        }
-        cause = error.source();
-    }
-    text
 }
 
 /// Ends a task with its owner.

@@ -9,7 +9,7 @@ use actix_persistence_persistent_actor::State;
 use actix_persistence_query::{Changed, ChangesStream, DurableStateQuery, QueryError};
 use actix_persistence_storage_api::{PersistenceId, StateOffset, StatePosition};
 
-use super::{Source, sealed};
+use super::{Source, Undecodable, sealed};
 
 /// The changes of the durable states of an entity type: each id with the state that it has when it is read.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl<S: State> sealed::Reads for ChangeSource<S> {
         write!(f, "revision {revision} of {id:?}")
     }
 
-    fn undecodable(error: &QueryError) -> Option<(String, StateOffset)> {
+    fn undecodable(error: &QueryError) -> Option<Undecodable<StatePosition>> {
         let QueryError::DecodeState {
             persistence_id,
             revision,
@@ -69,7 +69,10 @@ impl<S: State> sealed::Reads for ChangeSource<S> {
         else {
             return None;
         };
-        let item = format!("revision {revision} of {persistence_id:?}");
-        Some((item, StateOffset::clone(offset)))
+        Some(Undecodable {
+            persistence_id: persistence_id.clone(),
+            item: format!("revision {revision} of {persistence_id:?}"),
+            after: StateOffset::clone(offset),
+        })
     }
 }

@@ -8,7 +8,7 @@ use actix_persistence_persistent_actor::Event;
 use actix_persistence_query::{EventEnvelope, EventQuery, EventStream, QueryError};
 use actix_persistence_storage_api::{EventOffset, EventPosition, EventSelection, PersistenceId};
 
-use super::{Source, sealed};
+use super::{Source, Undecodable, sealed};
 
 /// The events of a selection, decoded.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl<E: Event> sealed::Reads for EventSource<E> {
         write!(f, "event {} of {:?}", item.sequence_nr, item.persistence_id)
     }
 
-    fn undecodable(error: &QueryError) -> Option<(String, EventOffset)> {
+    fn undecodable(error: &QueryError) -> Option<Undecodable<EventPosition>> {
         let QueryError::DecodeEvent {
             persistence_id,
             sequence_nr,
@@ -68,7 +68,10 @@ impl<E: Event> sealed::Reads for EventSource<E> {
         else {
             return None;
         };
-        let offset = EventOffset::clone(offset.as_ref()?);
-        Some((format!("event {sequence_nr} of {persistence_id:?}"), offset))
+        Some(Undecodable {
+            persistence_id: persistence_id.clone(),
+            item: format!("event {sequence_nr} of {persistence_id:?}"),
+            after: EventOffset::clone(offset.as_ref()?),
+        })
     }
 }

@@ -16,6 +16,9 @@ pub(super) const RAISE_EPOCH: &str =
 pub(super) const SELECT_EPOCH: &str =
     "SELECT epoch FROM {projection_table} WHERE name = $1 AND version = $2";
 
+pub(super) const LOCK_PROJECTION: &str =
+    "SELECT epoch FROM {projection_table} WHERE name = $1 AND version = $2{for_update}";
+
 /// Values: paused.
 pub(super) const SET_PAUSED: &str =
     "UPDATE {projection_table} SET paused = $3 WHERE name = $1 AND version = $2";
@@ -88,8 +91,8 @@ pub(super) const INSERT_MEMBER: &str =
 pub(super) const DELETE_MEMBER: &str =
     "DELETE FROM {member_table} WHERE name = $1 AND version = $2 AND owner = $3";
 
-/// Members whose time has long passed; a renewal in their last moment is not waited for.
-pub(super) const DELETE_OLD_MEMBERS: &str = "DELETE FROM {member_table}
+/// The members whose time has long passed.
+pub(super) const SELECT_OLD_MEMBERS: &str = "SELECT owner FROM {member_table}
      WHERE name = $1 AND version = $2 AND expires < {now} - 60000";
 
 /// Values: share, epoch.

@@ -102,11 +102,18 @@ impl<D: Dialect> Transaction<'_, D> {
         lease: Duration,
     ) -> Result<ProjectionRecord, SqlError> {
         let values = || [owner.into(), millis(lease)];
-        self.run(queries::RENEW_LEASES, values()).await?;
         if self.run(queries::RENEW_MEMBER, values()).await? == 0 {
+            // Nobody removes the projection before the row is there; first of all locks, as where shares are taken.
+            self.select(queries::LOCK_PROJECTION, []).await?;
             self.run(queries::INSERT_MEMBER, values()).await?;
         }
-        self.run(queries::DELETE_OLD_MEMBERS, []).await?;
+        self.run(queries::RENEW_LEASES, values()).await?;
+        // Found without a lock: two that delete what the other one renews would wait for each other.
+        let old = self.select(queries::SELECT_OLD_MEMBERS, []).await?;
+        for row in &old {
+            let member = column::<String>(row, "owner")?;
+            self.run(queries::DELETE_MEMBER, [member.into()]).await?;
+        }
         let mut record = self.record().await?.ok_or_else(|| self.is_missing())?;
         // Even if its time is zero, or has passed meanwhile.
         if let Err(place) = record
@@ -163,14 +170,20 @@ impl<D: Dialect> Transaction<'_, D> {
     }
 
     pub(super) async fn release(&mut self, claim: &ShareClaim) -> Result<(), SqlError> {
-        if self
-            .holder(claim)
-            .await?
-            .is_ok_and(|epoch| epoch == claim.epoch)
-        {
+        // Who takes the share at the same time waits for the lock of the lease, or has changed its row before.
+        let is_mine = self.lock_own_lease(claim).await?;
+        let holder = self.holder(claim).await?;
+        if is_mine && holder.is_ok_and(|epoch| epoch == claim.epoch) {
             self.run(queries::DELETE_LEASE, [share_of(claim)]).await?;
         }
         Ok(())
+    }
+
+    /// Locks the lease of a share, before the share, as all do; returns whether it is that of the claim's owner.
+    async fn lock_own_lease(&mut self, claim: &ShareClaim) -> Result<bool, SqlError> {
+        let rows = self.select(queries::LOCK_LEASE, [share_of(claim)]).await?;
+        let lease = rows.first().map(to_lease).transpose()?;
+        Ok(lease.is_some_and(|lease| lease.owner == claim.owner))
     }
 
     pub(super) async fn count_attempt(&mut self, claim: &ShareClaim) -> Result<u32, SqlError> {
@@ -209,6 +222,7 @@ impl<D: Dialect> Transaction<'_, D> {
     }
 
     pub(super) async fn halt(&mut self, claim: &ShareClaim, reason: &str) -> Result<(), SqlError> {
+        self.lock_own_lease(claim).await?;
         let values = [share_of(claim), integer(claim.epoch), reason.into()];
         let halted = self.run(queries::HALT, values).await?;
         self.check(claim, halted).await?;
