@@ -1,11 +1,16 @@
 //! Calls that run at the same time.
 
+use std::sync::Arc;
+
 use actix_persistence_storage_api::{OffsetStore, Progress, StorageErrorKind};
+use futures_util::FutureExt;
 use tokio::task::yield_now;
 
 use crate::case::{Case, case};
 use crate::failure::{CaseResult, Failure, expect, expect_eq};
-use crate::offset_steps::{HELD, fresh_key, go_on, record, registered, step, take};
+use crate::offset_steps::{
+    HELD, OVER, expect_holder, fresh_key, go_on, record, registered, step, take,
+};
 use crate::parallel::in_parallel;
 use crate::subject::Subject;
 
@@ -15,6 +20,11 @@ pub(super) const CASES: &[Case<dyn OffsetStore>] = &[
     case!(
         store_exactly_one_of_many_commits_on_one_progress,
         ["O-COMMIT-4"]
+    ),
+    case!(let_many_owners_take_part_at_once, ["O-ATTEND-1"]),
+    case!(
+        keep_the_lease_of_who_takes_beside_a_release,
+        ["O-RELEASE-1"]
     ),
 ];
 
@@ -106,6 +116,49 @@ async fn store_exactly_one_of_many_commits_on_one_progress(
         let found = &record(subject.store(), &key).await?.shares[0];
         expect_eq("progress", &found.progress, &stored[0])?;
         taken.progress = stored[0].clone();
+    }
+    Ok(())
+}
+
+async fn let_many_owners_take_part_at_once(subject: Subject<dyn OffsetStore>) -> CaseResult {
+    let stores = [subject.share(), subject.another().await?];
+    let key = registered(subject.store(), 3).await?;
+    for _ in 0..5 {
+        let calls = (0..CALLS).map(|nr| {
+            let store = stores[usize::from(nr % 2)].clone();
+            let key = key.clone();
+            async move {
+                yield_now().await;
+                store.attend(&key, &format!("{nr}"), HELD).await?;
+                Ok(())
+            }
+        });
+        in_parallel(calls).await?;
+    }
+    let found = subject.store().attend(&key, "0", HELD).await?.members;
+    let expected: Vec<Arc<str>> = (0..CALLS).map(|nr| format!("{nr}").into()).collect();
+    expect_eq("members", found, expected)
+}
+
+async fn keep_the_lease_of_who_takes_beside_a_release(
+    subject: Subject<dyn OffsetStore>,
+) -> CaseResult {
+    let another = subject.another().await?;
+    let key = registered(subject.store(), 1).await?;
+    for round in 0..20 {
+        let over = subject.store().take_share(&key, 0, "a", OVER).await?;
+        let (store, late) = (subject.share(), over.claim.clone());
+        let release = async move { Ok(store.release_share(&late).await?) };
+        let (store, of) = (another.clone(), key.clone());
+        let take = async move { Ok(store.take_share(&of, 0, "b", HELD).await.map(drop)?) };
+        let (release, take) = (release.boxed(), take.boxed());
+        let calls = match round % 2 {
+            0 => [release, take],
+            _ => [take, release],
+        };
+        in_parallel(calls).await?;
+        expect_holder(subject.store(), &key, 0, Some("b")).await?;
+        subject.store().leave(&key, "b").await?;
     }
     Ok(())
 }

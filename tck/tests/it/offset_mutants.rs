@@ -76,6 +76,7 @@ const ALL: &[Mutant] = &[
         &[
             "forget_owners_whose_time_has_passed",
             "list_the_owners_that_take_part",
+            "let_many_owners_take_part_at_once",
         ],
     ),
     Mutant::new(
@@ -165,6 +166,7 @@ const ALL: &[Mutant] = &[
         &["O-RELEASE-1"],
         &[
             "keep_a_share_that_was_taken_again",
+            "keep_the_lease_of_who_takes_beside_a_release",
             "let_others_take_a_released_share_at_once",
         ],
     ),
