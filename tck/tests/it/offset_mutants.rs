@@ -166,8 +166,17 @@ const ALL: &[Mutant] = &[
         &["O-RELEASE-1"],
         &[
             "keep_a_share_that_was_taken_again",
-            "keep_the_lease_of_who_takes_beside_a_release",
             "let_others_take_a_released_share_at_once",
+        ],
+    )
+    .perhaps(&["keep_the_lease_of_who_takes_beside_a_release"]),
+    Mutant::new(
+        "ReleasesOnceAnotherHasIt",
+        kit::<ReleasesOnceAnotherHasIt>,
+        &["O-RELEASE-1"],
+        &[
+            "keep_a_share_that_was_taken_again",
+            "keep_the_lease_of_who_takes_beside_a_release",
         ],
     ),
     Mutant::new(
@@ -211,7 +220,8 @@ const ALL: &[Mutant] = &[
             "run_no_work_of_a_refused_commit",
             "store_exactly_one_of_many_commits_on_one_progress",
         ],
-    ),
+    )
+    .perhaps(&["run_works_of_one_share_one_after_the_other"]),
     Mutant::new(
         "RunsTheWorkFirst",
         kit::<RunsTheWorkFirst>,

@@ -404,3 +404,31 @@ impl OffsetDefect for HaltsByOldClaims {
         }
     }
 }
+
+/// Waits until another owner has the share, and releases that: the look at the holder and the release are two steps.
+#[derive(Clone, Default)]
+pub(crate) struct ReleasesOnceAnotherHasIt;
+
+#[async_trait]
+impl OffsetDefect for ReleasesOnceAnotherHasIt {
+    async fn release_share(
+        &self,
+        inner: &SqliteOffsetStore,
+        claim: &ShareClaim,
+    ) -> Result<(), StorageError> {
+        for _ in 0..300 {
+            let record = inner.read(&claim.projection).await?;
+            let shares = record.map(|record| record.shares).unwrap_or_default();
+            let lease = shares
+                .get(usize::from(claim.share))
+                .and_then(|share| share.lease.clone());
+            match lease {
+                Some(lease) if *lease.owner != *claim.owner => {
+                    return inner.leave(&claim.projection, &lease.owner).await;
+                }
+                _ => tokio::task::yield_now().await,
+            }
+        }
+        inner.release_share(claim).await
+    }
+}
