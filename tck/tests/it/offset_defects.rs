@@ -7,3 +7,58 @@ mod shares;
 pub(crate) use commits::*;
 pub(crate) use projections::*;
 pub(crate) use shares::*;
+
+/// Defines a defect without state in one method.
+macro_rules! defect {
+    ($(#[$doc:meta])* $name:ident, initialize($inner:ident) $body:block) => {
+        defect!(@ $(#[$doc])* $name, initialize($inner: &SqliteOffsetStore) -> (), $body);
+    };
+    ($(#[$doc:meta])* $name:ident, register($inner:ident, $projection:ident, $share:ident, $text:ident) $body:block) => {
+        defect!(@ $(#[$doc])* $name, register($inner: &SqliteOffsetStore, $projection: &ProjectionKey, $share: u16, $text: &str) -> (), $body);
+    };
+    ($(#[$doc:meta])* $name:ident, read($inner:ident, $projection:ident) $body:block) => {
+        defect!(@ $(#[$doc])* $name, read($inner: &SqliteOffsetStore, $projection: &ProjectionKey) -> Option<ProjectionRecord>, $body);
+    };
+    ($(#[$doc:meta])* $name:ident, keys($inner:ident) $body:block) => {
+        defect!(@ $(#[$doc])* $name, keys($inner: &SqliteOffsetStore) -> Vec<ProjectionKey>, $body);
+    };
+    ($(#[$doc:meta])* $name:ident, attend($inner:ident, $projection:ident, $text:ident, $lease:ident) $body:block) => {
+        defect!(@ $(#[$doc])* $name, attend($inner: &SqliteOffsetStore, $projection: &ProjectionKey, $text: &str, $lease: Duration) -> ProjectionRecord, $body);
+    };
+    ($(#[$doc:meta])* $name:ident, leave($inner:ident, $projection:ident, $text:ident) $body:block) => {
+        defect!(@ $(#[$doc])* $name, leave($inner: &SqliteOffsetStore, $projection: &ProjectionKey, $text: &str) -> (), $body);
+    };
+    ($(#[$doc:meta])* $name:ident, take_share($inner:ident, $projection:ident, $share:ident, $text:ident, $lease:ident) $body:block) => {
+        defect!(@ $(#[$doc])* $name, take_share($inner: &SqliteOffsetStore, $projection: &ProjectionKey, $share: u16, $text: &str, $lease: Duration) -> TakenShare, $body);
+    };
+    ($(#[$doc:meta])* $name:ident, release_share($inner:ident, $claim:ident) $body:block) => {
+        defect!(@ $(#[$doc])* $name, release_share($inner: &SqliteOffsetStore, $claim: &ShareClaim) -> (), $body);
+    };
+    ($(#[$doc:meta])* $name:ident, count_attempt($inner:ident, $claim:ident) $body:block) => {
+        defect!(@ $(#[$doc])* $name, count_attempt($inner: &SqliteOffsetStore, $claim: &ShareClaim) -> u32, $body);
+    };
+    ($(#[$doc:meta])* $name:ident, commit($inner:ident, $commit:ident, $work:ident) $body:block) => {
+        defect!(@ $(#[$doc])* $name, commit($inner: &SqliteOffsetStore, $commit: ProgressCommit, $work: Option<SessionWork>) -> (), $body);
+    };
+    ($(#[$doc:meta])* $name:ident, halt($inner:ident, $claim:ident, $text:ident) $body:block) => {
+        defect!(@ $(#[$doc])* $name, halt($inner: &SqliteOffsetStore, $claim: &ShareClaim, $text: &str) -> (), $body);
+    };
+    ($(#[$doc:meta])* $name:ident, change($inner:ident, $projection:ident, $change:ident) $body:block) => {
+        defect!(@ $(#[$doc])* $name, change($inner: &SqliteOffsetStore, $projection: &ProjectionKey, $change: ProjectionChange) -> (), $body);
+    };
+    ($(#[$doc:meta])* $name:ident, skipped($inner:ident, $projection:ident, $limit:ident) $body:block) => {
+        defect!(@ $(#[$doc])* $name, skipped($inner: &SqliteOffsetStore, $projection: &ProjectionKey, $limit: usize) -> Vec<Skipped>, $body);
+    };
+    (@ $(#[$doc:meta])* $name:ident, $method:ident($($args:tt)*) -> $value:ty, $body:block) => {
+        $(#[$doc])*
+        #[derive(Clone, Default)]
+        pub(crate) struct $name;
+
+        #[async_trait]
+        impl OffsetDefect for $name {
+            async fn $method(&self, $($args)*) -> Result<$value, StorageError> $body
+        }
+    };
+}
+
+use defect;

@@ -8,20 +8,13 @@ use actix_persistence_storage_api::{
 use async_trait::async_trait;
 use tokio::task::yield_now;
 
+use super::defect;
 use crate::broken_offset_store::OffsetDefect;
 
-/// Confirms progress without storing it.
-#[derive(Clone, Default)]
-pub(crate) struct CommitsNothing;
-
-#[async_trait]
-impl OffsetDefect for CommitsNothing {
-    async fn commit(
-        &self,
-        inner: &SqliteOffsetStore,
-        commit: ProgressCommit,
-        work: Option<SessionWork>,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Confirms progress without storing it.
+    CommitsNothing,
+    commit(inner, commit, work) {
         match work {
             Some(work) => inner.commit(commit, Some(work)).await,
             None => Ok(()),
@@ -29,18 +22,10 @@ impl OffsetDefect for CommitsNothing {
     }
 }
 
-/// Stores what the work does, and no progress.
-#[derive(Clone, Default)]
-pub(crate) struct RunsTheWorkOnly;
-
-#[async_trait]
-impl OffsetDefect for RunsTheWorkOnly {
-    async fn commit(
-        &self,
-        inner: &SqliteOffsetStore,
-        commit: ProgressCommit,
-        work: Option<SessionWork>,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Stores what the work does, and no progress.
+    RunsTheWorkOnly,
+    commit(inner, commit, work) {
         let mut commit = commit;
         if work.is_some() {
             commit.to = commit.from.clone();
@@ -49,18 +34,10 @@ impl OffsetDefect for RunsTheWorkOnly {
     }
 }
 
-/// Confirms commits that it does not store.
-#[derive(Clone, Default)]
-pub(crate) struct ConfirmsWhatItRefuses;
-
-#[async_trait]
-impl OffsetDefect for ConfirmsWhatItRefuses {
-    async fn commit(
-        &self,
-        inner: &SqliteOffsetStore,
-        commit: ProgressCommit,
-        work: Option<SessionWork>,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Confirms commits that it does not store.
+    ConfirmsWhatItRefuses,
+    commit(inner, commit, work) {
         match inner.commit(commit, work).await {
             Err(error) if error.kind() == StorageErrorKind::ShareConflict => Ok(()),
             other => other,
@@ -68,18 +45,10 @@ impl OffsetDefect for ConfirmsWhatItRefuses {
     }
 }
 
-/// Runs the work, and then looks at the claim.
-#[derive(Clone, Default)]
-pub(crate) struct RunsTheWorkFirst;
-
-#[async_trait]
-impl OffsetDefect for RunsTheWorkFirst {
-    async fn commit(
-        &self,
-        inner: &SqliteOffsetStore,
-        commit: ProgressCommit,
-        work: Option<SessionWork>,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Runs the work, and then looks at the claim.
+    RunsTheWorkFirst,
+    commit(inner, commit, work) {
         if let Some(work) = work {
             let record = inner
                 .read(&commit.claim.projection)
@@ -98,18 +67,10 @@ impl OffsetDefect for RunsTheWorkFirst {
     }
 }
 
-/// Takes the lease for the right to commit.
-#[derive(Clone, Default)]
-pub(crate) struct RefusesAfterTheLease;
-
-#[async_trait]
-impl OffsetDefect for RefusesAfterTheLease {
-    async fn commit(
-        &self,
-        inner: &SqliteOffsetStore,
-        commit: ProgressCommit,
-        work: Option<SessionWork>,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Takes the lease for the right to commit.
+    RefusesAfterTheLease,
+    commit(inner, commit, work) {
         let record = inner
             .read(&commit.claim.projection)
             .await?
@@ -133,18 +94,10 @@ impl OffsetDefect for RefusesAfterTheLease {
     }
 }
 
-/// Confirms a commit whose work has failed.
-#[derive(Clone, Default)]
-pub(crate) struct ConfirmsFailedWork;
-
-#[async_trait]
-impl OffsetDefect for ConfirmsFailedWork {
-    async fn commit(
-        &self,
-        inner: &SqliteOffsetStore,
-        commit: ProgressCommit,
-        work: Option<SessionWork>,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Confirms a commit whose work has failed.
+    ConfirmsFailedWork,
+    commit(inner, commit, work) {
         match inner.commit(commit, work).await {
             Err(error) if error.kind() == StorageErrorKind::Extension => Ok(()),
             other => other,
@@ -152,18 +105,10 @@ impl OffsetDefect for ConfirmsFailedWork {
     }
 }
 
-/// Stores the progress even if the work fails.
-#[derive(Clone, Default)]
-pub(crate) struct StoresProgressOfFailedWork;
-
-#[async_trait]
-impl OffsetDefect for StoresProgressOfFailedWork {
-    async fn commit(
-        &self,
-        inner: &SqliteOffsetStore,
-        commit: ProgressCommit,
-        work: Option<SessionWork>,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Stores the progress even if the work fails.
+    StoresProgressOfFailedWork,
+    commit(inner, commit, work) {
         let progress = commit.clone();
         let stored = inner.commit(commit, work).await;
         if stored
@@ -176,36 +121,20 @@ impl OffsetDefect for StoresProgressOfFailedWork {
     }
 }
 
-/// Keeps nothing of what was skipped.
-#[derive(Clone, Default)]
-pub(crate) struct ForgetsSkipped;
-
-#[async_trait]
-impl OffsetDefect for ForgetsSkipped {
-    async fn commit(
-        &self,
-        inner: &SqliteOffsetStore,
-        commit: ProgressCommit,
-        work: Option<SessionWork>,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Keeps nothing of what was skipped.
+    ForgetsSkipped,
+    commit(inner, commit, work) {
         let mut commit = commit;
         commit.skipped.clear();
         inner.commit(commit, work).await
     }
 }
 
-/// Keeps what a refused commit has skipped.
-#[derive(Clone, Default)]
-pub(crate) struct KeepsSkippedOfRefused;
-
-#[async_trait]
-impl OffsetDefect for KeepsSkippedOfRefused {
-    async fn commit(
-        &self,
-        inner: &SqliteOffsetStore,
-        commit: ProgressCommit,
-        work: Option<SessionWork>,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Keeps what a refused commit has skipped.
+    KeepsSkippedOfRefused,
+    commit(inner, commit, work) {
         let record = inner
             .read(&commit.claim.projection)
             .await?
@@ -225,18 +154,10 @@ impl OffsetDefect for KeepsSkippedOfRefused {
     }
 }
 
-/// Stores the progress in two steps.
-#[derive(Clone, Default)]
-pub(crate) struct CommitsInHalves;
-
-#[async_trait]
-impl OffsetDefect for CommitsInHalves {
-    async fn commit(
-        &self,
-        inner: &SqliteOffsetStore,
-        commit: ProgressCommit,
-        work: Option<SessionWork>,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Stores the progress in two steps.
+    CommitsInHalves,
+    commit(inner, commit, work) {
         let mut half = commit.clone();
         half.to = Progress::new(commit.to.slices(), "half");
         inner.commit(half.clone(), None).await?;
@@ -249,18 +170,10 @@ impl OffsetDefect for CommitsInHalves {
     }
 }
 
-/// Returns what was skipped first.
-#[derive(Clone, Default)]
-pub(crate) struct ListsSkippedInOrder;
-
-#[async_trait]
-impl OffsetDefect for ListsSkippedInOrder {
-    async fn skipped(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        limit: usize,
-    ) -> Result<Vec<Skipped>, StorageError> {
+defect! {
+    /// Returns what was skipped first.
+    ListsSkippedInOrder,
+    skipped(inner, projection, limit) {
         let mut skipped = inner.skipped(projection, 1_000).await?;
         skipped.reverse();
         skipped.truncate(limit);

@@ -11,21 +11,13 @@ use actix_persistence_storage_api::{
 };
 use async_trait::async_trait;
 
+use super::defect;
 use crate::broken_offset_store::OffsetDefect;
 
-/// Lets a projection that is there begin again.
-#[derive(Clone, Default)]
-pub(crate) struct RegistersAnew;
-
-#[async_trait]
-impl OffsetDefect for RegistersAnew {
-    async fn register(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        shares: u16,
-        offset: &str,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Lets a projection that is there begin again.
+    RegistersAnew,
+    register(inner, projection, shares, offset) {
         inner.register(projection, shares, offset).await?;
         inner
             .change(projection, ProjectionChange::SetOffset(offset.to_owned()))
@@ -33,37 +25,19 @@ impl OffsetDefect for RegistersAnew {
     }
 }
 
-/// Lets every projection begin at the start.
-#[derive(Clone, Default)]
-pub(crate) struct BeginsAtTheStart;
-
-#[async_trait]
-impl OffsetDefect for BeginsAtTheStart {
-    async fn register(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        shares: u16,
-        offset: &str,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Lets every projection begin at the start.
+    BeginsAtTheStart,
+    register(inner, projection, shares, offset) {
         let _ = offset;
         inner.register(projection, shares, "").await
     }
 }
 
-/// Makes one share where there cannot be so many.
-#[derive(Clone, Default)]
-pub(crate) struct MakesShares;
-
-#[async_trait]
-impl OffsetDefect for MakesShares {
-    async fn register(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        shares: u16,
-        offset: &str,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Makes one share where there cannot be so many.
+    MakesShares,
+    register(inner, projection, shares, offset) {
         let shares = if (1..=1024).contains(&shares) {
             shares
         } else {
@@ -73,19 +47,10 @@ impl OffsetDefect for MakesShares {
     }
 }
 
-/// Fails for those who register another number of shares.
-#[derive(Clone, Default)]
-pub(crate) struct RegistersForOne;
-
-#[async_trait]
-impl OffsetDefect for RegistersForOne {
-    async fn register(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        shares: u16,
-        offset: &str,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Fails for those who register another number of shares.
+    RegistersForOne,
+    register(inner, projection, shares, offset) {
         inner.register(projection, shares, offset).await?;
         let record = inner.read(projection).await?.expect("it is registered");
         match record.shares.len() == usize::from(shares) {
@@ -98,17 +63,10 @@ impl OffsetDefect for RegistersForOne {
     }
 }
 
-/// Returns the shares from the last to the first.
-#[derive(Clone, Default)]
-pub(crate) struct ReadsBackwards;
-
-#[async_trait]
-impl OffsetDefect for ReadsBackwards {
-    async fn read(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-    ) -> Result<Option<ProjectionRecord>, StorageError> {
+defect! {
+    /// Returns the shares from the last to the first.
+    ReadsBackwards,
+    read(inner, projection) {
         let mut record = inner.read(projection).await?;
         if let Some(record) = &mut record {
             record.shares.reverse();
@@ -117,17 +75,10 @@ impl OffsetDefect for ReadsBackwards {
     }
 }
 
-/// Returns shares as if nothing were committed.
-#[derive(Clone, Default)]
-pub(crate) struct ReadsNoProgress;
-
-#[async_trait]
-impl OffsetDefect for ReadsNoProgress {
-    async fn read(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-    ) -> Result<Option<ProjectionRecord>, StorageError> {
+defect! {
+    /// Returns shares as if nothing were committed.
+    ReadsNoProgress,
+    read(inner, projection) {
         let mut record = inner.read(projection).await?;
         for share in record.iter_mut().flat_map(|record| &mut record.shares) {
             share.progress = Progress::new(share.progress.slices(), "");
@@ -136,17 +87,10 @@ impl OffsetDefect for ReadsNoProgress {
     }
 }
 
-/// Counts an attempt where it only reads.
-#[derive(Clone, Default)]
-pub(crate) struct CountsByReading;
-
-#[async_trait]
-impl OffsetDefect for CountsByReading {
-    async fn read(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-    ) -> Result<Option<ProjectionRecord>, StorageError> {
+defect! {
+    /// Counts an attempt where it only reads.
+    CountsByReading,
+    read(inner, projection) {
         let record = inner.read(projection).await?;
         let shares = record.iter().flat_map(|record| &record.shares);
         for (nr, share) in (0..).zip(shares) {
@@ -164,17 +108,10 @@ impl OffsetDefect for CountsByReading {
     }
 }
 
-/// Reads 255 bytes of an offset.
-#[derive(Clone, Default)]
-pub(crate) struct CutsProgress;
-
-#[async_trait]
-impl OffsetDefect for CutsProgress {
-    async fn read(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-    ) -> Result<Option<ProjectionRecord>, StorageError> {
+defect! {
+    /// Reads 255 bytes of an offset.
+    CutsProgress,
+    read(inner, projection) {
         let mut record = inner.read(projection).await?;
         for share in record.iter_mut().flat_map(|record| &mut record.shares) {
             let pieces = share.progress.pieces().iter();
@@ -190,31 +127,20 @@ impl OffsetDefect for CutsProgress {
     }
 }
 
-/// Lists projections from the last to the first.
-#[derive(Clone, Default)]
-pub(crate) struct ListsBackwards;
-
-#[async_trait]
-impl OffsetDefect for ListsBackwards {
-    async fn keys(&self, inner: &SqliteOffsetStore) -> Result<Vec<ProjectionKey>, StorageError> {
+defect! {
+    /// Lists projections from the last to the first.
+    ListsBackwards,
+    keys(inner) {
         let mut keys = inner.keys().await?;
         keys.reverse();
         Ok(keys)
     }
 }
 
-/// Leaves halted shares halted, whatever is changed.
-#[derive(Clone, Default)]
-pub(crate) struct ResumesNothing;
-
-#[async_trait]
-impl OffsetDefect for ResumesNothing {
-    async fn change(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        change: ProjectionChange,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Leaves halted shares halted, whatever is changed.
+    ResumesNothing,
+    change(inner, projection, change) {
         let record = inner.read(projection).await?;
         let shares = record.map(|record| record.shares).unwrap_or_default();
         inner.change(projection, change).await?;
@@ -231,18 +157,10 @@ impl OffsetDefect for ResumesNothing {
     }
 }
 
-/// Pauses no projection.
-#[derive(Clone, Default)]
-pub(crate) struct PausesNothing;
-
-#[async_trait]
-impl OffsetDefect for PausesNothing {
-    async fn change(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        change: ProjectionChange,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Pauses no projection.
+    PausesNothing,
+    change(inner, projection, change) {
         match change {
             ProjectionChange::Pause => Ok(()),
             change => inner.change(projection, change).await,
@@ -250,18 +168,10 @@ impl OffsetDefect for PausesNothing {
     }
 }
 
-/// Leaves the progress as it is.
-#[derive(Clone, Default)]
-pub(crate) struct SetsNoOffset;
-
-#[async_trait]
-impl OffsetDefect for SetsNoOffset {
-    async fn change(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        change: ProjectionChange,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Leaves the progress as it is.
+    SetsNoOffset,
+    change(inner, projection, change) {
         match change {
             ProjectionChange::SetOffset(_) => Ok(()),
             change => inner.change(projection, change).await,
@@ -269,18 +179,10 @@ impl OffsetDefect for SetsNoOffset {
     }
 }
 
-/// Leaves the shares as they are.
-#[derive(Clone, Default)]
-pub(crate) struct DividesNothing;
-
-#[async_trait]
-impl OffsetDefect for DividesNothing {
-    async fn change(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        change: ProjectionChange,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Leaves the shares as they are.
+    DividesNothing,
+    change(inner, projection, change) {
         match change {
             ProjectionChange::Divide(_) => Ok(()),
             change => inner.change(projection, change).await,
@@ -288,18 +190,10 @@ impl OffsetDefect for DividesNothing {
     }
 }
 
-/// Lets shares begin anew when they are divided.
-#[derive(Clone, Default)]
-pub(crate) struct DividesFromTheStart;
-
-#[async_trait]
-impl OffsetDefect for DividesFromTheStart {
-    async fn change(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        change: ProjectionChange,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Lets shares begin anew when they are divided.
+    DividesFromTheStart,
+    change(inner, projection, change) {
         let divides = matches!(change, ProjectionChange::Divide(_));
         inner.change(projection, change).await?;
         if divides {
@@ -311,18 +205,10 @@ impl OffsetDefect for DividesFromTheStart {
     }
 }
 
-/// Removes all versions of a projection.
-#[derive(Clone, Default)]
-pub(crate) struct RemovesAllVersions;
-
-#[async_trait]
-impl OffsetDefect for RemovesAllVersions {
-    async fn change(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        change: ProjectionChange,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Removes all versions of a projection.
+    RemovesAllVersions,
+    change(inner, projection, change) {
         if change == ProjectionChange::Remove {
             for key in inner.keys().await? {
                 if key.name() == projection.name() {
@@ -335,18 +221,10 @@ impl OffsetDefect for RemovesAllVersions {
     }
 }
 
-/// Removes no projection.
-#[derive(Clone, Default)]
-pub(crate) struct RemovesNothing;
-
-#[async_trait]
-impl OffsetDefect for RemovesNothing {
-    async fn change(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        change: ProjectionChange,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Removes no projection.
+    RemovesNothing,
+    change(inner, projection, change) {
         match change {
             ProjectionChange::Remove => Ok(()),
             change => inner.change(projection, change).await,
@@ -354,13 +232,10 @@ impl OffsetDefect for RemovesNothing {
     }
 }
 
-/// Removes everything when it is initialised.
-#[derive(Clone, Default)]
-pub(crate) struct EmptiesItself;
-
-#[async_trait]
-impl OffsetDefect for EmptiesItself {
-    async fn initialize(&self, inner: &SqliteOffsetStore) -> Result<(), StorageError> {
+defect! {
+    /// Removes everything when it is initialised.
+    EmptiesItself,
+    initialize(inner) {
         inner.initialize().await?;
         for key in inner.keys().await? {
             inner.change(&key, ProjectionChange::Remove).await?;

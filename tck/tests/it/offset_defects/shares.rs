@@ -9,77 +9,42 @@ use actix_persistence_storage_api::{
 };
 use async_trait::async_trait;
 
+use super::defect;
 use crate::broken_offset_store::OffsetDefect;
 
-/// Returns no members.
-#[derive(Clone, Default)]
-pub(crate) struct HidesMembers;
-
-#[async_trait]
-impl OffsetDefect for HidesMembers {
-    async fn attend(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        owner: &str,
-        lease: Duration,
-    ) -> Result<ProjectionRecord, StorageError> {
+defect! {
+    /// Returns no members.
+    HidesMembers,
+    attend(inner, projection, owner, lease) {
         let mut record = inner.attend(projection, owner, lease).await?;
         record.members.clear();
         Ok(record)
     }
 }
 
-/// Keeps members for an hour.
-#[derive(Clone, Default)]
-pub(crate) struct NeverForgetsMembers;
-
-#[async_trait]
-impl OffsetDefect for NeverForgetsMembers {
-    async fn attend(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        owner: &str,
-        lease: Duration,
-    ) -> Result<ProjectionRecord, StorageError> {
+defect! {
+    /// Keeps members for an hour.
+    NeverForgetsMembers,
+    attend(inner, projection, owner, lease) {
         inner
             .attend(projection, owner, lease.max(Duration::from_secs(3600)))
             .await
     }
 }
 
-/// Renews no lease.
-#[derive(Clone, Default)]
-pub(crate) struct RenewsNothing;
-
-#[async_trait]
-impl OffsetDefect for RenewsNothing {
-    async fn attend(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        owner: &str,
-        lease: Duration,
-    ) -> Result<ProjectionRecord, StorageError> {
+defect! {
+    /// Renews no lease.
+    RenewsNothing,
+    attend(inner, projection, owner, lease) {
         let _ = lease;
         inner.attend(projection, owner, Duration::ZERO).await
     }
 }
 
-/// Renews the leases of all members.
-#[derive(Clone, Default)]
-pub(crate) struct RenewsTheLeasesOfAll;
-
-#[async_trait]
-impl OffsetDefect for RenewsTheLeasesOfAll {
-    async fn attend(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        owner: &str,
-        lease: Duration,
-    ) -> Result<ProjectionRecord, StorageError> {
+defect! {
+    /// Renews the leases of all members.
+    RenewsTheLeasesOfAll,
+    attend(inner, projection, owner, lease) {
         let record = inner.attend(projection, owner, lease).await?;
         for share in &record.shares {
             if let Some(holder) = &share.lease {
@@ -90,37 +55,19 @@ impl OffsetDefect for RenewsTheLeasesOfAll {
     }
 }
 
-/// Leaves nothing.
-#[derive(Clone, Default)]
-pub(crate) struct NeverLeaves;
-
-#[async_trait]
-impl OffsetDefect for NeverLeaves {
-    async fn leave(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        owner: &str,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Leaves nothing.
+    NeverLeaves,
+    leave(inner, projection, owner) {
         let _ = (inner, projection, owner);
         Ok(())
     }
 }
 
-/// Takes shares from others.
-#[derive(Clone, Default)]
-pub(crate) struct TakesHeldShares;
-
-#[async_trait]
-impl OffsetDefect for TakesHeldShares {
-    async fn take_share(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        share: u16,
-        owner: &str,
-        lease: Duration,
-    ) -> Result<TakenShare, StorageError> {
+defect! {
+    /// Takes shares from others.
+    TakesHeldShares,
+    take_share(inner, projection, share, owner, lease) {
         if let Some(record) = inner.read(projection).await?
             && let Some(holder) = record
                 .shares
@@ -133,20 +80,10 @@ impl OffsetDefect for TakesHeldShares {
     }
 }
 
-/// Refuses a share to the owner that holds it.
-#[derive(Clone, Default)]
-pub(crate) struct TakesOwnSharesOnce;
-
-#[async_trait]
-impl OffsetDefect for TakesOwnSharesOnce {
-    async fn take_share(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        share: u16,
-        owner: &str,
-        lease: Duration,
-    ) -> Result<TakenShare, StorageError> {
+defect! {
+    /// Refuses a share to the owner that holds it.
+    TakesOwnSharesOnce,
+    take_share(inner, projection, share, owner, lease) {
         if let Some(record) = inner.read(projection).await?
             && let Some(holder) = record
                 .shares
@@ -162,20 +99,10 @@ impl OffsetDefect for TakesOwnSharesOnce {
     }
 }
 
-/// Takes the first share where there is none of the number.
-#[derive(Clone, Default)]
-pub(crate) struct TakesAnotherShare;
-
-#[async_trait]
-impl OffsetDefect for TakesAnotherShare {
-    async fn take_share(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        share: u16,
-        owner: &str,
-        lease: Duration,
-    ) -> Result<TakenShare, StorageError> {
+defect! {
+    /// Takes the first share where there is none of the number.
+    TakesAnotherShare,
+    take_share(inner, projection, share, owner, lease) {
         match inner.take_share(projection, share, owner, lease).await {
             Err(error) if error.kind() == StorageErrorKind::Unsupported => {
                 inner.take_share(projection, 0, owner, lease).await
@@ -185,40 +112,20 @@ impl OffsetDefect for TakesAnotherShare {
     }
 }
 
-/// Returns the same epoch each time.
-#[derive(Clone, Default)]
-pub(crate) struct ReturnsTheFirstEpoch;
-
-#[async_trait]
-impl OffsetDefect for ReturnsTheFirstEpoch {
-    async fn take_share(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        share: u16,
-        owner: &str,
-        lease: Duration,
-    ) -> Result<TakenShare, StorageError> {
+defect! {
+    /// Returns the same epoch each time.
+    ReturnsTheFirstEpoch,
+    take_share(inner, projection, share, owner, lease) {
         let mut taken = inner.take_share(projection, share, owner, lease).await?;
         taken.claim.epoch = 1;
         Ok(taken)
     }
 }
 
-/// Lets those who come too late believe that they have the share.
-#[derive(Clone, Default)]
-pub(crate) struct LetsAllTake;
-
-#[async_trait]
-impl OffsetDefect for LetsAllTake {
-    async fn take_share(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        share: u16,
-        owner: &str,
-        lease: Duration,
-    ) -> Result<TakenShare, StorageError> {
+defect! {
+    /// Lets those who come too late believe that they have the share.
+    LetsAllTake,
+    take_share(inner, projection, share, owner, lease) {
         match inner.take_share(projection, share, owner, lease).await {
             Err(error) if error.kind() == StorageErrorKind::ShareConflict => {
                 let record = inner.read(projection).await?.expect("there is a share");
@@ -231,60 +138,30 @@ impl OffsetDefect for LetsAllTake {
     }
 }
 
-/// Returns no attempts of those before.
-#[derive(Clone, Default)]
-pub(crate) struct ForgetsAttempts;
-
-#[async_trait]
-impl OffsetDefect for ForgetsAttempts {
-    async fn take_share(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        share: u16,
-        owner: &str,
-        lease: Duration,
-    ) -> Result<TakenShare, StorageError> {
+defect! {
+    /// Returns no attempts of those before.
+    ForgetsAttempts,
+    take_share(inner, projection, share, owner, lease) {
         let mut taken = inner.take_share(projection, share, owner, lease).await?;
         taken.attempts = 0;
         Ok(taken)
     }
 }
 
-/// Says of every share that it was released.
-#[derive(Clone, Default)]
-pub(crate) struct TakesEverythingForReleased;
-
-#[async_trait]
-impl OffsetDefect for TakesEverythingForReleased {
-    async fn take_share(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        share: u16,
-        owner: &str,
-        lease: Duration,
-    ) -> Result<TakenShare, StorageError> {
+defect! {
+    /// Says of every share that it was released.
+    TakesEverythingForReleased,
+    take_share(inner, projection, share, owner, lease) {
         let mut taken = inner.take_share(projection, share, owner, lease).await?;
         taken.was_released = true;
         Ok(taken)
     }
 }
 
-/// Takes shares that are halted.
-#[derive(Clone, Default)]
-pub(crate) struct TakesHaltedShares;
-
-#[async_trait]
-impl OffsetDefect for TakesHaltedShares {
-    async fn take_share(
-        &self,
-        inner: &SqliteOffsetStore,
-        projection: &ProjectionKey,
-        share: u16,
-        owner: &str,
-        lease: Duration,
-    ) -> Result<TakenShare, StorageError> {
+defect! {
+    /// Takes shares that are halted.
+    TakesHaltedShares,
+    take_share(inner, projection, share, owner, lease) {
         if let Some(record) = inner.read(projection).await?
             && record
                 .shares
@@ -297,33 +174,19 @@ impl OffsetDefect for TakesHaltedShares {
     }
 }
 
-/// Releases no share.
-#[derive(Clone, Default)]
-pub(crate) struct ReleasesNothing;
-
-#[async_trait]
-impl OffsetDefect for ReleasesNothing {
-    async fn release_share(
-        &self,
-        inner: &SqliteOffsetStore,
-        claim: &ShareClaim,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Releases no share.
+    ReleasesNothing,
+    release_share(inner, claim) {
         let _ = (inner, claim);
         Ok(())
     }
 }
 
-/// Releases a share whoever has it now.
-#[derive(Clone, Default)]
-pub(crate) struct ReleasesSharesOfOthers;
-
-#[async_trait]
-impl OffsetDefect for ReleasesSharesOfOthers {
-    async fn release_share(
-        &self,
-        inner: &SqliteOffsetStore,
-        claim: &ShareClaim,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Releases a share whoever has it now.
+    ReleasesSharesOfOthers,
+    release_share(inner, claim) {
         let record = inner.read(&claim.projection).await?;
         let shares = record.map(|record| record.shares).unwrap_or_default();
         if let Some(holder) = shares
@@ -336,32 +199,18 @@ impl OffsetDefect for ReleasesSharesOfOthers {
     }
 }
 
-/// Returns the attempts before this one.
-#[derive(Clone, Default)]
-pub(crate) struct CountsFromZero;
-
-#[async_trait]
-impl OffsetDefect for CountsFromZero {
-    async fn count_attempt(
-        &self,
-        inner: &SqliteOffsetStore,
-        claim: &ShareClaim,
-    ) -> Result<u32, StorageError> {
+defect! {
+    /// Returns the attempts before this one.
+    CountsFromZero,
+    count_attempt(inner, claim) {
         Ok(inner.count_attempt(claim).await? - 1)
     }
 }
 
-/// Counts attempts of old claims.
-#[derive(Clone, Default)]
-pub(crate) struct CountsForAll;
-
-#[async_trait]
-impl OffsetDefect for CountsForAll {
-    async fn count_attempt(
-        &self,
-        inner: &SqliteOffsetStore,
-        claim: &ShareClaim,
-    ) -> Result<u32, StorageError> {
+defect! {
+    /// Counts attempts of old claims.
+    CountsForAll,
+    count_attempt(inner, claim) {
         match inner.count_attempt(claim).await {
             Err(error) if error.kind() == StorageErrorKind::ShareConflict => Ok(1),
             other => other,
@@ -369,35 +218,19 @@ impl OffsetDefect for CountsForAll {
     }
 }
 
-/// Halts no share.
-#[derive(Clone, Default)]
-pub(crate) struct HaltsNothing;
-
-#[async_trait]
-impl OffsetDefect for HaltsNothing {
-    async fn halt(
-        &self,
-        inner: &SqliteOffsetStore,
-        claim: &ShareClaim,
-        reason: &str,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Halts no share.
+    HaltsNothing,
+    halt(inner, claim, reason) {
         let _ = (inner, claim, reason);
         Ok(())
     }
 }
 
-/// Confirms the halt by an old claim.
-#[derive(Clone, Default)]
-pub(crate) struct HaltsByOldClaims;
-
-#[async_trait]
-impl OffsetDefect for HaltsByOldClaims {
-    async fn halt(
-        &self,
-        inner: &SqliteOffsetStore,
-        claim: &ShareClaim,
-        reason: &str,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Confirms the halt by an old claim.
+    HaltsByOldClaims,
+    halt(inner, claim, reason) {
         match inner.halt(claim, reason).await {
             Err(error) if error.kind() == StorageErrorKind::ShareConflict => Ok(()),
             other => other,
@@ -405,17 +238,10 @@ impl OffsetDefect for HaltsByOldClaims {
     }
 }
 
-/// Waits until another owner has the share, and releases that: the look at the holder and the release are two steps.
-#[derive(Clone, Default)]
-pub(crate) struct ReleasesOnceAnotherHasIt;
-
-#[async_trait]
-impl OffsetDefect for ReleasesOnceAnotherHasIt {
-    async fn release_share(
-        &self,
-        inner: &SqliteOffsetStore,
-        claim: &ShareClaim,
-    ) -> Result<(), StorageError> {
+defect! {
+    /// Waits until another owner has the share, and releases that: the look at the holder and the release are two steps.
+    ReleasesOnceAnotherHasIt,
+    release_share(inner, claim) {
         for _ in 0..300 {
             let record = inner.read(&claim.projection).await?;
             let shares = record.map(|record| record.shares).unwrap_or_default();
