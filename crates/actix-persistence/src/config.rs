@@ -51,7 +51,7 @@ pub(crate) use store_section::{
 
 use document::Document;
 
-/// The journals, snapshot stores and state stores of an application, and the behaviour of stores and actors.
+/// The journals, snapshot stores, state stores and offset stores of an application, and the behaviour of stores and actors.
 ///
 /// A tree of keys, each with the place where it was written. The meaning of the keys is checked when persistence is
 /// opened, and all mistakes are reported together.

@@ -27,7 +27,7 @@ pub(crate) use versions::has_column;
 
 /// The tables of one kind of store, or those of an application beside them, and the steps that make them.
 ///
-/// Journal, snapshot store and state store have versions of their own, one for each set of names: a database may hold several.
+/// Journal, snapshot store, state store and offset store have versions of their own, one for each set of names: a database may hold several.
 #[derive(Debug)]
 pub struct StoreSchema<D: Dialect> {
     owner: Owner,
