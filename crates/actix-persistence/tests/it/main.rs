@@ -21,6 +21,7 @@ mod personal_states;
 mod projections;
 mod recovery_at_scale;
 mod recovery_settings;
+mod revived_projections;
 mod schema_steps;
 mod serializers;
 mod settings_from_code;

@@ -13,6 +13,7 @@ use actix_persistence::projection::{
 };
 use actix_persistence::query::{EventEnvelope, EventOffset, EventSelection};
 use actix_persistence::sql::{SessionWork, Sql};
+use actix_persistence::storage_api::Plugin;
 use async_trait::async_trait;
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Added(u64);
+pub(crate) struct Added(pub(crate) u64);
 
 impl Event for Added {
     const MANIFEST: &'static str = "test.added";
@@ -95,6 +96,22 @@ impl Place {
     }
 
     pub(crate) async fn open(&self) -> Persistence {
+        let builder = Persistence::builder().config(self.config());
+        builder.open().await.unwrap()
+    }
+
+    /// Opens the stores with a plugin in the place of the one that comes with the library.
+    pub(crate) async fn open_with(&self, plugin: impl Plugin + 'static) -> Persistence {
+        let builder = Persistence::builder().config(self.config());
+        builder.plugin(plugin).open().await.unwrap()
+    }
+
+    /// Returns a table of the read model.
+    pub(crate) fn table(&self, name: &str) -> String {
+        format!("{name}_{}", self.suffix)
+    }
+
+    fn config(&self) -> Config {
         let mut config = Config::new();
         for section in ["journal", "state", "offset-store"] {
             let path = |key: &str| format!("persistence.{section}.test.{key}");
@@ -108,7 +125,7 @@ impl Place {
                 config = config.with(&path(&format!("{table}-table")), name.as_str());
             }
         }
-        Persistence::builder().config(config).open().await.unwrap()
+        config
     }
 
     /// Makes the tables of the read model.
@@ -469,6 +486,7 @@ async fn a_projection_is_paused_resumed_and_reset(kind: &'static str) {
 }
 
 use crate::killed_projections::each_event_is_projected_once_over_kills;
+use crate::revived_projections::a_process_that_was_taken_for_dead_commits_nothing;
 
 /// Runs each test on each database.
 macro_rules! on_each_database {
@@ -492,6 +510,7 @@ on_each_database! {
     a_failing_handler_halts_its_share_or_skips
     a_projection_is_paused_resumed_and_reset
     each_event_is_projected_once_over_kills
+    a_process_that_was_taken_for_dead_commits_nothing
 }
 
 /// Adds up what a projection hands over, and fails for each first delivery of an even amount.

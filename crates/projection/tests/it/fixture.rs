@@ -11,12 +11,13 @@ use actix_persistence_projection::{
 };
 use actix_persistence_query::{EventEnvelope, EventQuery, QuerySettings};
 use actix_persistence_storage_api::{
-    AtomicWrite, EventRecord, EventSelection, ExtensionError, Fence, OffsetStore, Payload,
-    PersistenceId, ProjectionKey, ProjectionRecord, SequenceNr, Timestamp, WriterId,
+    AtomicWrite, EventOffset, EventRecord, EventSelection, ExtensionError, Fence, OffsetStore,
+    Payload, PersistenceId, ProjectionKey, ProjectionRecord, SequenceNr, Timestamp, WriterId,
 };
 use actix_persistence_store_actor::{StoreThread, deadline_after};
 use actix_persistence_testkit::{Intercepted, OffsetStores};
 use async_trait::async_trait;
+use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
@@ -111,6 +112,14 @@ impl Fixture {
         };
         let reply = self.journal.write(request).await;
         assert!(reply.outcomes[0].is_stored(), "{reply:?}");
+    }
+
+    /// Returns the text of the offset after so many events.
+    pub(crate) async fn offset_after(&self, events: usize) -> String {
+        let queries = &self.queries;
+        let all = queries.current_event_records(EventSelection::all(), EventOffset::start());
+        let event = all.skip(events - 1).next().await;
+        event.unwrap().unwrap().offset.to_string()
     }
 
     /// Returns the projection as it is stored.
