@@ -11,6 +11,7 @@ mod projections;
 mod replay;
 mod state_queries;
 mod stopping;
+mod stored_projections;
 mod transact;
 
 pub mod cleanup;

@@ -1,18 +1,17 @@
 //! Projections: read models that are made of events, or of changes of durable states; from a
 //! [`Persistence`](crate::Persistence).
 
-use actix_persistence_persistent_actor::UnknownStore;
-use actix_persistence_storage_api::InvalidProjectionKey;
-
 use crate::query::QueriesError;
+use actix_persistence_persistent_actor::UnknownStore;
 
 pub use actix_persistence_projection::{
     AppliedError, AtLeastOnceHandler, ChangeSource, EventSource, ExactlyOnceHandler, GroupHandler,
     OnFailure, Project, Projection, ProjectionBuilder, ProjectionError, ProjectionSettings,
-    ProjectionStatus, ShareState, ShareStatus, Source,
+    ProjectionStatus, Projections, ResetError, ShareState, ShareStatus, Source, StoredProjection,
 };
 pub use actix_persistence_storage_api::{
-    ExtensionError, ProjectionKey, ProjectionRecord, Session, ShareRecord, Skipped,
+    ExtensionError, InvalidProjectionKey, Lease, ProjectionKey, ProjectionRecord, Session,
+    ShareRecord, Skipped,
 };
 
 pub use crate::projections::NewProjection;

@@ -6,6 +6,8 @@ use actix_persistence_storage_api::{
     InvalidOffset, NUMBER_OF_SLICES, Offset, Partition, Position, Progress,
 };
 
+use crate::ResetError;
+
 /// The offsets after which the slices of a share continue.
 ///
 /// After shares were divided anew, some slices may have been read further than others. One reader goes on with all of them
@@ -150,6 +152,23 @@ pub(crate) fn has_reached<P: Position>(progress: &Progress, offset: &Offset<P>) 
             !piece.meets(partition) || at.is_some_and(|at| at >= end)
         })
     })
+}
+
+/// Fails if an offset cannot take the place of those of a progress. The start of everything is of any kind.
+pub(crate) fn check_kind<P: Position>(
+    progress: &Progress,
+    offset: &Offset<P>,
+) -> Result<(), ResetError> {
+    if offset.positions().next().is_none() {
+        return Ok(());
+    }
+    for piece in progress.pieces() {
+        let stored: Offset<P> = piece.offset.parse().map_err(ResetError::OtherKind)?;
+        if let Some((partition, _)) = stored.positions().next() {
+            offset.check(partition.of())?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

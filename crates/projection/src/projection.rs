@@ -2,14 +2,12 @@
 
 use std::any::Any;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::Recipient;
-use actix_persistence_storage_api::{
-    NUMBER_OF_SLICES, Offset, OffsetStore, ProjectionChange, ProjectionKey, ProjectionRecord,
-    Skipped, StorageError,
-};
+use actix_persistence_storage_api::{NUMBER_OF_SLICES, Offset, OffsetStore, ProjectionKey};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
@@ -24,7 +22,7 @@ use crate::status::Board;
 use crate::to_actor::{Project, ToActor};
 use crate::{
     AppliedError, AtLeastOnceHandler, ExactlyOnceHandler, GroupHandler, ProjectionError,
-    ProjectionSettings, ProjectionStatus, RunningProjections,
+    ProjectionSettings, ProjectionStatus, RunningProjections, StoredProjection,
 };
 
 /// The delay between two looks at the progress, for a caller who waits for it.
@@ -185,11 +183,9 @@ impl<S: Source> ProjectionBuilder<S> {
             drop(tokio::task::spawn_blocking(move || drop(keeper)));
         });
         Ok(Projection {
-            key: self.key,
+            stored: StoredProjection::running(self.key, self.store, look),
             owner,
-            store: self.store,
             board,
-            look,
             stop,
             awaited,
             node: Some(node),
@@ -199,13 +195,12 @@ impl<S: Source> ProjectionBuilder<S> {
 
 /// A projection that runs in this process; it stops when the handle is dropped.
 ///
-/// Other processes with the same name and version share the work, if they use the same offset store.
+/// Other processes with the same name and version share the work, if they use the same offset store. What they share is
+/// managed by the methods of the [`StoredProjection`] that it derefs to.
 pub struct Projection {
-    key: ProjectionKey,
+    stored: StoredProjection,
     owner: Arc<str>,
-    store: Arc<dyn OffsetStore>,
     board: Arc<Board>,
-    look: Arc<Notify>,
     stop: watch::Sender<bool>,
     /// Told while somebody waits for the progress.
     awaited: watch::Sender<()>,
@@ -213,11 +208,6 @@ pub struct Projection {
 }
 
 impl Projection {
-    /// Returns the name and the version.
-    pub fn key(&self) -> &ProjectionKey {
-        &self.key
-    }
-
     /// Returns the state of the projection, as this process sees it.
     pub fn status(&self) -> ProjectionStatus {
         self.board.status(&self.owner)
@@ -252,7 +242,7 @@ impl Projection {
     ) -> Result<(), AppliedError> {
         let end = Instant::now() + within;
         loop {
-            let record = self.store.read(&self.key).await?;
+            let record = self.stored.record().await?;
             let shares = record.map(|record| record.shares).unwrap_or_default();
             let has_all = |share: &actix_persistence_storage_api::ShareRecord| {
                 has_reached(&share.progress, offset)
@@ -267,84 +257,14 @@ impl Projection {
             sleep(LOOK_AGAIN).await;
         }
     }
+}
 
-    /// Returns the projection as it is stored; `None` if it is not there yet.
-    ///
-    /// # Errors
-    /// The errors of the offset store.
-    ///
-    /// # Cancel safety
-    /// Has no effect that could be lost.
-    pub async fn record(&self) -> Result<Option<ProjectionRecord>, StorageError> {
-        self.store.read(&self.key).await
-    }
+/// It is managed as any stored projection.
+impl Deref for Projection {
+    type Target = StoredProjection;
 
-    /// Returns what was skipped, the latest first, at most `limit` of it.
-    ///
-    /// # Errors
-    /// The errors of the offset store.
-    ///
-    /// # Cancel safety
-    /// Has no effect that could be lost.
-    pub async fn skipped(&self, limit: usize) -> Result<Vec<Skipped>, StorageError> {
-        self.store.skipped(&self.key, limit).await
-    }
-
-    /// Lets no process go on with the projection until it is resumed. Transactions that have begun end.
-    ///
-    /// Other processes notice it at their next look, after a quarter of their lease at most.
-    ///
-    /// # Errors
-    /// The errors of the offset store.
-    ///
-    /// # Cancel safety
-    /// Dropped, it is paused or not.
-    pub async fn pause(&self) -> Result<(), StorageError> {
-        self.change(ProjectionChange::Pause).await
-    }
-
-    /// Lets all processes go on with the projection, and with shares that were halted.
-    ///
-    /// # Errors
-    /// The errors of the offset store.
-    ///
-    /// # Cancel safety
-    /// Dropped, it is resumed or not.
-    pub async fn resume(&self) -> Result<(), StorageError> {
-        self.change(ProjectionChange::Resume).await
-    }
-
-    /// Lets all shares go on after this offset: what was handled after it is handled again. What the handler has stored stays
-    /// as it is: remove it first, while the projection is paused.
-    ///
-    /// # Errors
-    /// The errors of the offset store.
-    ///
-    /// # Cancel safety
-    /// Dropped, it is set or not.
-    pub async fn reset<P: actix_persistence_storage_api::Position>(
-        &self,
-        offset: &Offset<P>,
-    ) -> Result<(), StorageError> {
-        let offset = offset.to_string();
-        self.change(ProjectionChange::SetOffset(offset)).await
-    }
-
-    /// Divides the work into so many shares, from 1 to 1,024. Nothing is lost or handled twice by it.
-    ///
-    /// # Errors
-    /// The errors of the offset store.
-    ///
-    /// # Cancel safety
-    /// Dropped, the shares are divided or not.
-    pub async fn divide(&self, shares: u16) -> Result<(), StorageError> {
-        self.change(ProjectionChange::Divide(shares)).await
-    }
-
-    async fn change(&self, change: ProjectionChange) -> Result<(), StorageError> {
-        self.store.change(&self.key, change).await?;
-        self.look.notify_one();
-        Ok(())
+    fn deref(&self) -> &StoredProjection {
+        &self.stored
     }
 }
 
@@ -358,7 +278,7 @@ impl Drop for Projection {
 impl fmt::Debug for Projection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Projection")
-            .field("key", &self.key)
+            .field("key", self.key())
             .field("status", &self.status())
             .finish_non_exhaustive()
     }

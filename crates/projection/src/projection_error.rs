@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use actix_persistence_storage_api::{InvalidProjectionKey, StorageError};
+use actix_persistence_storage_api::{
+    InvalidOffset, InvalidProjectionKey, OtherPartitions, StorageError,
+};
 
 /// The reason why a projection cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +38,21 @@ pub enum AppliedError {
         waited: Duration,
     },
     /// The offset store fails.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// The reason why a projection cannot go on after another offset.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResetError {
+    /// The stored progress is no place among the things that the offset is a place among.
+    #[error("the progress of the projection is of another kind than the offset")]
+    OtherKind(#[source] InvalidOffset),
+    /// The offset is that of another store, or of tables that were made anew.
+    #[error(transparent)]
+    OtherPartitions(#[from] OtherPartitions),
+    /// The offset store fails, or has no such projection.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }

@@ -5,6 +5,7 @@ mod fixture;
 
 mod attempts;
 mod leases;
+mod managing;
 mod pieces;
 mod removing;
 mod stopping;

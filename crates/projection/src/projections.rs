@@ -1,0 +1,46 @@
+//! The projections of an offset store.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{OffsetStore, ProjectionKey, StorageError};
+
+use crate::StoredProjection;
+
+/// The projections of an offset store, whether or not a process runs them; clones share it.
+#[derive(Clone)]
+pub struct Projections {
+    store: Arc<dyn OffsetStore>,
+    keeper: Arc<dyn Any + Send + Sync>,
+}
+
+impl Projections {
+    /// Makes the handle on a store, which stays usable as long as `keeper` lives.
+    pub fn new(store: Arc<dyn OffsetStore>, keeper: impl Any + Send + Sync) -> Self {
+        let keeper = Arc::new(keeper);
+        Self { store, keeper }
+    }
+
+    /// Returns the projections that there are, in the order of the bytes of their names, then of their versions.
+    ///
+    /// # Errors
+    /// The errors of the offset store.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn keys(&self) -> Result<Vec<ProjectionKey>, StorageError> {
+        self.store.keys().await
+    }
+
+    /// Returns the handle of one of them, even if it is not there.
+    pub fn projection(&self, key: ProjectionKey) -> StoredProjection {
+        StoredProjection::new(key, Arc::clone(&self.store), Arc::clone(&self.keeper))
+    }
+}
+
+impl fmt::Debug for Projections {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Projections").finish_non_exhaustive()
+    }
+}

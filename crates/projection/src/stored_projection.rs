@@ -1,0 +1,163 @@
+//! A projection as it is stored, which is managed whether or not a process runs it.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{
+    Offset, OffsetStore, Position, ProjectionChange, ProjectionKey, ProjectionRecord, Skipped,
+    StorageError,
+};
+use tokio::sync::Notify;
+
+use crate::ResetError;
+use crate::pieces::check_kind;
+
+/// A projection as it is stored, for all processes that run it, and even if none does.
+///
+/// Changes reach the processes that run it at their next look, after a quarter of their lease at most.
+pub struct StoredProjection {
+    key: ProjectionKey,
+    store: Arc<dyn OffsetStore>,
+    /// Tells the part of this process, if there is one, that something was changed.
+    look: Arc<Notify>,
+    /// Keeps the stores open.
+    _keeper: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl StoredProjection {
+    /// Makes the handle of a projection in this store, which stays usable as long as `keeper` lives.
+    pub fn new(
+        key: ProjectionKey,
+        store: Arc<dyn OffsetStore>,
+        keeper: Arc<dyn Any + Send + Sync>,
+    ) -> Self {
+        Self {
+            key,
+            store,
+            look: Arc::default(),
+            _keeper: Some(keeper),
+        }
+    }
+
+    /// Makes the handle of a projection that this process runs.
+    pub(crate) fn running(
+        key: ProjectionKey,
+        store: Arc<dyn OffsetStore>,
+        look: Arc<Notify>,
+    ) -> Self {
+        Self {
+            key,
+            store,
+            look,
+            _keeper: None,
+        }
+    }
+
+    /// Returns the name and the version.
+    pub fn key(&self) -> &ProjectionKey {
+        &self.key
+    }
+
+    /// Returns the projection as it is stored; `None` if it is not there yet, or no longer.
+    ///
+    /// # Errors
+    /// The errors of the offset store.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn record(&self) -> Result<Option<ProjectionRecord>, StorageError> {
+        self.store.read(&self.key).await
+    }
+
+    /// Returns what was skipped, the latest first, at most `limit` of it.
+    ///
+    /// # Errors
+    /// The errors of the offset store.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn skipped(&self, limit: usize) -> Result<Vec<Skipped>, StorageError> {
+        self.store.skipped(&self.key, limit).await
+    }
+
+    /// Lets no process go on with the projection until it is resumed. Transactions that have begun end.
+    ///
+    /// # Errors
+    /// The errors of the offset store, such as that there is no such projection.
+    ///
+    /// # Cancel safety
+    /// Dropped, it is paused or not.
+    pub async fn pause(&self) -> Result<(), StorageError> {
+        self.change(ProjectionChange::Pause).await
+    }
+
+    /// Lets all processes go on with the projection, and with shares that were halted.
+    ///
+    /// # Errors
+    /// As [`pause`](Self::pause).
+    ///
+    /// # Cancel safety
+    /// Dropped, it is resumed or not.
+    pub async fn resume(&self) -> Result<(), StorageError> {
+        self.change(ProjectionChange::Resume).await
+    }
+
+    /// Lets all shares go on after this offset: what was handled after it is handled again. What the handler has stored stays
+    /// as it is: remove it first, while the projection is paused.
+    ///
+    /// # Errors
+    /// [`ResetError`]. An offset of another kind or of other partitions than the stored progress is refused; a projection
+    /// that has not stored a place yet takes any.
+    ///
+    /// # Cancel safety
+    /// Dropped, it is set or not.
+    pub async fn reset<P: Position>(&self, offset: &Offset<P>) -> Result<(), ResetError> {
+        if let Some(record) = self.record().await? {
+            for share in &record.shares {
+                check_kind(&share.progress, offset)?;
+            }
+        }
+        let offset = offset.to_string();
+        self.change(ProjectionChange::SetOffset(offset)).await?;
+        Ok(())
+    }
+
+    /// Divides the work into so many shares, from 1 to 1,024. Nothing is lost or handled twice by it.
+    ///
+    /// # Errors
+    /// As [`pause`](Self::pause), and for another number of shares.
+    ///
+    /// # Cancel safety
+    /// Dropped, the shares are divided or not.
+    pub async fn divide(&self, shares: u16) -> Result<(), StorageError> {
+        self.change(ProjectionChange::Divide(shares)).await
+    }
+
+    /// Removes the projection with all that the offset store keeps of it; what its handler has stored stays.
+    ///
+    /// Processes that run it do not begin it again: they wait, and say so in their status, until it is started anew.
+    ///
+    /// # Errors
+    /// As [`pause`](Self::pause).
+    ///
+    /// # Cancel safety
+    /// Dropped, it is removed or not.
+    pub async fn remove(&self) -> Result<(), StorageError> {
+        self.change(ProjectionChange::Remove).await
+    }
+
+    async fn change(&self, change: ProjectionChange) -> Result<(), StorageError> {
+        self.store.change(&self.key, change).await?;
+        self.look.notify_one();
+        Ok(())
+    }
+}
+
+impl fmt::Debug for StoredProjection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoredProjection")
+            .field("key", &self.key)
+            .finish_non_exhaustive()
+    }
+}
