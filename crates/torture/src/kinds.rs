@@ -12,6 +12,7 @@ pub(crate) mod files;
 mod handlers;
 mod kill_app;
 pub mod power_loss;
+mod projections;
 mod proxy;
 mod readers;
 mod rolling;
@@ -57,6 +58,7 @@ pub const KINDS: &[Kind] = &[
     clock::KIND,
     sim::KIND,
     readers::KIND,
+    projections::KIND,
     proxy::KIND,
     storm::KIND,
     stop::KIND,

@@ -137,6 +137,20 @@ impl Worker {
         }
     }
 
+    /// Returns a line if there is one; `None` if there is none yet, or no more.
+    ///
+    /// # Errors
+    /// If it says what is no [`Line`].
+    pub fn line_now(&mut self) -> anyhow::Result<Option<Line>> {
+        let Ok(line) = self.lines.try_recv() else {
+            return Ok(None);
+        };
+        let read = serde_json::from_str(&line);
+        Ok(Some(
+            read.with_context(|| format!("a worker said {line:?}"))?,
+        ))
+    }
+
     /// Kills it if it goes on for too long in a run that has failed.
     fn cut_short(&mut self) -> anyhow::Result<()> {
         if !self.run_has_failed.load(Ordering::Relaxed) || self.is_cut_short {

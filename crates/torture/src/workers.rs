@@ -12,6 +12,7 @@ pub(crate) mod kept;
 pub(crate) mod lives;
 pub(crate) mod odd_names;
 pub(crate) mod power_loss;
+pub(crate) mod projections;
 pub(crate) mod readers;
 pub(crate) mod releases;
 pub(crate) mod sealed;

@@ -106,6 +106,16 @@ impl Place {
         builder.plugin(plugin).open().await.unwrap()
     }
 
+    /// Returns the kind of the database, as a config names it.
+    pub(crate) fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    /// Reaches the server by another URL.
+    pub(crate) fn reach_by(&mut self, way: impl FnOnce(&str) -> String) {
+        self.url = way(&self.url);
+    }
+
     /// Returns a table of the read model.
     pub(crate) fn table(&self, name: &str) -> String {
         format!("{name}_{}", self.suffix)
@@ -486,21 +496,26 @@ async fn a_projection_is_paused_resumed_and_reset(kind: &'static str) {
 }
 
 use crate::killed_projections::each_event_is_projected_once_over_kills;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+use crate::projections_killed_at_each_step::each_event_is_projected_once_over_a_kill_on_the_way;
+use crate::projections_killed_at_each_step::each_event_is_projected_once_over_a_kill_at_each_call;
 use crate::revived_projections::a_process_that_was_taken_for_dead_commits_nothing;
 
 /// Runs each test on each database.
 macro_rules! on_each_database {
-    ($($test:ident)*) => {
+    ($($test:ident)*; $($on_servers:ident)*) => {
         mod sqlite {
             $(#[actix::test] async fn $test() { super::$test("sqlite").await; })*
         }
         #[cfg(feature = "postgres")]
         mod postgres {
             $(#[actix::test] async fn $test() { super::$test("postgres").await; })*
+            $(#[actix::test] async fn $on_servers() { super::$on_servers("postgres").await; })*
         }
         #[cfg(feature = "mysql")]
         mod mysql {
             $(#[actix::test] async fn $test() { super::$test("mysql").await; })*
+            $(#[actix::test] async fn $on_servers() { super::$on_servers("mysql").await; })*
         }
     };
 }
@@ -511,6 +526,8 @@ on_each_database! {
     a_projection_is_paused_resumed_and_reset
     each_event_is_projected_once_over_kills
     a_process_that_was_taken_for_dead_commits_nothing
+    each_event_is_projected_once_over_a_kill_at_each_call;
+    each_event_is_projected_once_over_a_kill_on_the_way
 }
 
 /// Adds up what a projection hands over, and fails for each first delivery of an even amount.

@@ -57,7 +57,8 @@ fn start(place: &Place, persistence: &Persistence) -> Projection {
         .unwrap()
 }
 
-fn plugin(kind: &str) -> InterceptedPlugin {
+/// Returns the plugin of a database, with rules in front of its stores.
+pub(crate) fn plugin(kind: &str) -> InterceptedPlugin {
     match kind {
         #[cfg(feature = "postgres")]
         "postgres" => around(actix_persistence::postgres::PostgresPlugin::new()),

@@ -525,7 +525,7 @@ impl<'a> Round<'a> {
 /// Stores a new state, however busy the database is.
 async fn store_once(store: &dyn StateStore, id: PersistenceId, uid: Uid) -> anyhow::Result<()> {
     let (since, mut is_perhaps_stored) = (Instant::now(), false);
-    let state = update(id, uid.0)?;
+    let state = update(id, 1, uid.0)?;
     loop {
         match store.upsert(state.clone()).await {
             Ok(()) => return Ok(()),

@@ -120,6 +120,14 @@ fn readers(backend: Backend) {
     });
 }
 
+/// Whoever is killed, every event is projected exactly once, and at least once.
+fn projections(backend: Backend) {
+    unviolated_until("projections", backend, 3, |done| {
+        let killed = count(done, "processes killed");
+        scaled(killed > 2 && done.acknowledged > 100, killed >= 50)
+    });
+}
+
 /// Wherever the network is cut, the application goes on by itself, and nothing acknowledged is lost.
 fn proxy(backend: Backend) {
     unviolated_until("proxy", backend, 10, |done| {
@@ -194,9 +202,9 @@ macro_rules! on {
 }
 
 on! {
-    sqlite Sqlite: fight handlers kill_app power_loss disk corrupt readers storm stop cancel arbiters rolling sealed config clock;
-    postgres Postgres: fight handlers kill_app kill_server hang_server corrupt readers proxy storm stop cancel arbiters rolling sealed config clock;
-    mysql Mysql: fight handlers kill_app kill_server hang_server corrupt readers proxy storm stop cancel arbiters rolling sealed config clock;
+    sqlite Sqlite: fight handlers kill_app power_loss disk corrupt readers projections storm stop cancel arbiters rolling sealed config clock;
+    postgres Postgres: fight handlers kill_app kill_server hang_server corrupt readers projections proxy storm stop cancel arbiters rolling sealed config clock;
+    mysql Mysql: fight handlers kill_app kill_server hang_server corrupt readers projections proxy storm stop cancel arbiters rolling sealed config clock;
     memory Memory: sim storm cancel;
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_persistence::Revision;
 use actix_persistence::prelude::*;
 use actix_persistence::storage_api::{Payload, StateUpdate};
 use actix_persistence_history::{Answer, Done, Operation};
@@ -61,15 +62,19 @@ pub(crate) fn is_of_range(id: &PersistenceId, range: u16) -> bool {
     id.slice() / (1024 / RANGES) == range
 }
 
-/// A state that is to be stored.
-pub(crate) fn update(id: PersistenceId, uid: u64) -> anyhow::Result<StateUpdate> {
+/// A state that is to be stored as this revision.
+pub(crate) fn update(
+    id: PersistenceId,
+    revision: Revision,
+    uid: u64,
+) -> anyhow::Result<StateUpdate> {
     let bytes = rmp_serde::to_vec_named(&KeptState { uid })?;
     let (manifest, version) = (
         <KeptState as State>::MANIFEST,
         <KeptState as State>::VERSION,
     );
     let payload = Payload::new(SERIALIZER, format!("{manifest}:v{version}"), bytes);
-    Ok(StateUpdate::new(id, 1, payload))
+    Ok(StateUpdate::new(id, revision, payload))
 }
 
 /// Stores one new state after the other.
@@ -89,7 +94,7 @@ async fn insert(process: Arc<Process>, inserter: u32, mut rng: Rng) -> anyhow::R
             revision: Some(1),
             uid,
         });
-        let answer = match store.upsert(update(id, uid.0)?).await {
+        let answer = match store.upsert(update(id, 1, uid.0)?).await {
             Ok(()) => Answer::Ok(Done::Changed { revision: 1 }),
             Err(error) => {
                 if !error.kind().is_transient() {

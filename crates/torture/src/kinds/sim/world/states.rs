@@ -101,7 +101,7 @@ impl Process {
             revision: Some(1),
             uid,
         });
-        let update = update(id, uid.0).expect("a state can be encoded");
+        let update = update(id, 1, uid.0).expect("a state can be encoded");
         let stores = Arc::clone(&self.stores);
         // A panic of the store is an answer like any other.
         let task = tokio::spawn(async move { stores.upsert(update).await });

@@ -1,0 +1,324 @@
+//! Projections make something of each event and of changes of states, while those who project, those who write, and the
+//! server are killed: nothing is missing, nothing is there twice, and each id keeps its order.
+
+mod judge;
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use actix_persistence_test_servers::Server;
+use fastrand::Rng;
+
+use super::Kind;
+use crate::workers::projections::read_models::tables;
+use crate::workers::projections::{Assignment, Task};
+use crate::{Backend, Line, Place, Run, Worker, block_on, is_interrupted, workers};
+
+pub(super) const KIND: Kind = Kind {
+    name: "projections",
+    sentence: "Projections, exactly once and at least once, run in processes that come and go, are killed and stopped for \
+               longer than their lease, while their shares are divided and paused, writers are killed, and the server, too.",
+    backends: Backend::DATABASES,
+    run,
+    worker: Some(workers::projections::work),
+};
+
+/// The least length of a run whose rounds are long.
+const LONG: Duration = Duration::from_secs(60);
+/// The number of processes that project at the same time, at most.
+const RUNNERS: usize = 4;
+/// The number of processes that write at the same time.
+const WRITERS: u32 = 2;
+/// The time for which others leave the shares of a process alone that is not heard of.
+const LEASE: Duration = Duration::from_millis(400);
+/// The longest time for which a process projects before something happens to it.
+const LONGEST_LIFE: Duration = Duration::from_millis(2_500);
+/// The longest time without a process in a place for one.
+const LONGEST_ABSENCE: Duration = Duration::from_millis(500);
+/// The longest time of a process that writes; one in so many is killed.
+const LONGEST_WRITING: Duration = Duration::from_millis(800);
+const KILLED_WRITERS: u8 = 3;
+/// The longest time for which a server is away.
+const SERVER_AWAY: Duration = Duration::from_millis(800);
+/// The time within which processes that project are killed as often as a phase wants it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The size of a round.
+struct Size {
+    ids: u32,
+    /// The number of events that each id gets in a phase.
+    events: u64,
+    phases: u64,
+    /// The number of kills of processes that project, in each phase at least.
+    kills: u64,
+}
+
+/// 100,000 events of 1,000 ids, 50 kills, and 13 of the server.
+const FULL: Size = Size {
+    ids: 1_000,
+    events: 4,
+    phases: 25,
+    kills: 2,
+};
+const SHORT: Size = Size {
+    ids: 24,
+    events: 5,
+    phases: 3,
+    kills: 1,
+};
+
+fn run(run: &Run) -> anyhow::Result<()> {
+    for number in 1.. {
+        if run.is_over() {
+            break;
+        }
+        Round::new(run, number)?.go_on()?;
+    }
+    Ok(())
+}
+
+/// A database, and all that is done to it.
+struct Round<'a> {
+    run: &'a Run,
+    name: String,
+    size: Size,
+    place: Place,
+    /// The server; the field is after `place`, so that the place is gone before its server.
+    server: Option<Server>,
+    config: PathBuf,
+    /// The number of kills of processes that project.
+    kills: AtomicU64,
+    projecting: AtomicBool,
+}
+
+impl<'a> Round<'a> {
+    fn new(run: &'a Run, number: u32) -> anyhow::Result<Self> {
+        let mut rng = run.rng();
+        let is_long = run.length() >= LONG;
+        let is_killed = run.backend().server().is_some() && (is_long || rng.bool());
+        let (place, server) = match is_killed {
+            true => {
+                let server = match rng.bool() {
+                    true => run.server()?,
+                    false => run.server_with_log()?,
+                };
+                (Place::on(run.backend(), &server)?, Some(server))
+            }
+            false => (run.place()?, None),
+        };
+        let lines = match place.backend() {
+            Backend::Postgres | Backend::Mysql => "statement-timeout = \"4s\"\n",
+            Backend::Sqlite | Backend::Memory => "busy-timeout = \"2s\"\n",
+        };
+        let mut config = place.config_of(&["journal", "state", "offset-store"], lines);
+        config += "[persistence.back-off]\nmin = \"5ms\"\nmax = \"100ms\"\n";
+        for kind in ["journal", "state", "offset-store"] {
+            let fallback = "plugin-fallback.circuit-breaker]\nreset-timeout = \"500ms\"\n";
+            config += &format!("[persistence.{kind}-{fallback}");
+        }
+        place.make_tables(&config)?;
+        block_on(place.execute(&tables(place.backend())))?;
+        let name = format!("round-{number}");
+        let file = run.folder().join(format!("{name}.toml"));
+        fs::write(&file, config)?;
+        Ok(Self {
+            run,
+            name,
+            size: if is_long { FULL } else { SHORT },
+            place,
+            server,
+            config: file,
+            kills: AtomicU64::new(0),
+            projecting: AtomicBool::new(true),
+        })
+    }
+
+    fn go_on(mut self) -> anyhow::Result<()> {
+        let mut rng = self.run.rng();
+        let mut server = self.server.take();
+        let gone_on: anyhow::Result<()> = std::thread::scope(|scope| {
+            let round = &self;
+            let runners: Vec<_> = (0..RUNNERS)
+                .map(|number| {
+                    let rng = rng.fork();
+                    scope.spawn(move || round.project(number, rng))
+                })
+                .collect();
+            let written = round.write_all(server.as_mut(), &mut rng);
+            round.projecting.store(false, Ordering::Release);
+            let runners = runners.into_iter();
+            runners.fold(written, |written, runner| {
+                written.and(runner.join().unwrap_or_else(|_| panicked()))
+            })
+        });
+        self.server = server;
+        gone_on?;
+        if self.run.has_failed() || is_interrupted() {
+            return Ok(());
+        }
+        let task = Task::Finish { lease: LEASE };
+        let mut last = self.start("finish", task, &mut rng)?;
+        self.hear_out(&mut last)?;
+        last.ended(true)?;
+        if !is_interrupted() {
+            judge::judge(self.run, &self.name, &self.place)?;
+        }
+        Ok(())
+    }
+
+    /// Lets everything be written in phases, in each of which those who project are killed; and kills the server in every
+    /// second one.
+    fn write_all(&self, mut server: Option<&mut Server>, rng: &mut Rng) -> anyhow::Result<()> {
+        for phase in 1..=self.size.phases {
+            std::thread::scope(|scope| {
+                let width = self.size.ids / WRITERS;
+                let writers: Vec<_> = (0..WRITERS)
+                    .map(|number| {
+                        let rng = rng.fork();
+                        let ids = (number * width, (number + 1) * width);
+                        let upto = phase * self.size.events;
+                        scope.spawn(move || self.write(number, ids, upto, rng))
+                    })
+                    .collect();
+                let killed = match (phase % 2, server.as_deref_mut()) {
+                    (1, Some(server)) => self.kill(server, rng),
+                    _ => Ok(()),
+                };
+                writers.into_iter().fold(killed, |killed, writer| {
+                    killed.and(writer.join().unwrap_or_else(|_| panicked()))
+                })
+            })?;
+            let (since, wanted) = (Instant::now(), phase * self.size.kills);
+            while self.kills.load(Ordering::Acquire) < wanted && self.goes_on() {
+                anyhow::ensure!(since.elapsed() < PATIENCE, "no process was killed");
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            if !self.goes_on() {
+                break;
+            }
+            self.run.cycle();
+        }
+        Ok(())
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.run.has_failed() && !is_interrupted()
+    }
+
+    fn kill(&self, server: &mut Server, rng: &mut Rng) -> anyhow::Result<()> {
+        std::thread::sleep(LONGEST_WRITING.mul_f64(rng.f64()));
+        server.kill()?;
+        std::thread::sleep(SERVER_AWAY.mul_f64(rng.f64()));
+        server.restart()?;
+        self.run.add("servers killed", 1);
+        Ok(())
+    }
+
+    /// Runs one process after the other that writes, until these ids have everything.
+    fn write(&self, number: u32, ids: (u32, u32), upto: u64, mut rng: Rng) -> anyhow::Result<()> {
+        while self.goes_on() {
+            let log = format!("writer-{number}");
+            let mut worker = self.start(&log, Task::Write { ids, upto }, &mut rng)?;
+            let dies = (rng.u8(..KILLED_WRITERS) == 0)
+                .then(|| Instant::now() + LONGEST_WRITING.mul_f64(rng.f64()));
+            let mut was_killed = false;
+            while let Some(line) = worker.next_line()? {
+                self.hear(line);
+                if !was_killed && dies.is_some_and(|dies| Instant::now() > dies) {
+                    worker.kill()?;
+                    was_killed = true;
+                }
+            }
+            if !was_killed {
+                return worker.ended(true);
+            }
+            // It may have ended by itself before; then the next one finds nothing to do.
+            worker.ended_or_killed()?;
+            self.run.add("writers killed", 1);
+        }
+        Ok(())
+    }
+
+    /// Runs one process after the other that projects.
+    fn project(&self, number: usize, mut rng: Rng) -> anyhow::Result<()> {
+        while self.projecting.load(Ordering::Acquire) && self.goes_on() {
+            let task = Task::Project { lease: LEASE };
+            let mut worker = self.start(&format!("runner-{number}"), task, &mut rng)?;
+            self.wait(LONGEST_LIFE.mul_f64(rng.f64()), &mut worker)?;
+            let end = rng.u8(..8);
+            if end < 2 {
+                worker.pause()?;
+                self.run.add("processes stopped for a while", 1);
+                self.sleep(LEASE.mul_f64(1.2 + 2.0 * rng.f64()));
+                worker.resume()?;
+                self.wait(LONGEST_ABSENCE.mul_f64(rng.f64()), &mut worker)?;
+            }
+            // The last ones end as they should.
+            let is_killed = end > 1 && self.projecting.load(Ordering::Acquire);
+            match is_killed {
+                true => {
+                    worker.kill()?;
+                    self.kills.fetch_add(1, Ordering::AcqRel);
+                    self.run.add("processes killed", 1);
+                }
+                false => worker.end(),
+            }
+            self.hear_out(&mut worker)?;
+            worker.ended(!is_killed)?;
+            self.sleep(LONGEST_ABSENCE.mul_f64(rng.f64()));
+        }
+        Ok(())
+    }
+
+    /// Hears a process for a while; no longer than everything is written.
+    fn wait(&self, time: Duration, worker: &mut Worker) -> anyhow::Result<()> {
+        let since = Instant::now();
+        while since.elapsed() < time && self.projecting.load(Ordering::Acquire) {
+            while let Some(line) = worker.line_now()? {
+                self.hear(line);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
+    fn sleep(&self, time: Duration) {
+        let since = Instant::now();
+        while since.elapsed() < time && self.projecting.load(Ordering::Acquire) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn start(&self, log: &str, task: Task, rng: &mut Rng) -> anyhow::Result<Worker> {
+        let assignment = Assignment {
+            config: self.config.clone(),
+            seed: rng.u64(..),
+            task,
+        };
+        let assignment = serde_json::to_string(&assignment)?;
+        let worker = self.run.worker(&format!("{}-{log}", self.name));
+        worker.arg(assignment).start()
+    }
+
+    fn hear_out(&self, worker: &mut Worker) -> anyhow::Result<()> {
+        while let Some(line) = worker.next_line()? {
+            self.hear(line);
+        }
+        Ok(())
+    }
+
+    fn hear(&self, line: Line) {
+        match line {
+            Line::Count { count } => self.run.add(&count, 1),
+            Line::Fault { fault } => self.run.violation(format!("{}: {fault}", self.name)),
+            Line::Other { other } => self.run.acknowledged(other.as_u64().unwrap_or(0)),
+            Line::Record(_) => {}
+        }
+    }
+}
+
+fn panicked<T>() -> anyhow::Result<T> {
+    anyhow::bail!("a thread panicked")
+}

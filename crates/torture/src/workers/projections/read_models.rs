@@ -1,0 +1,169 @@
+//! What the projections make: a log and counts exactly once, a log at least once, and a log of the changes of states.
+
+use std::sync::{Arc, OnceLock};
+
+use actix_persistence::Persistence;
+use actix_persistence::projection::{
+    AtLeastOnceHandler, ExactlyOnceHandler, ExtensionError, Session,
+};
+use actix_persistence::query::{Changed, EventEnvelope, EventOffset};
+use actix_persistence::sql::SessionWork;
+use actix_persistence::storage_api::{Partition, Progress};
+use async_trait::async_trait;
+
+use super::writing::Ticked;
+use crate::Backend;
+use crate::workers::kept::KeptState;
+
+/// The name of the projection that makes something of each event exactly once.
+pub(crate) const ONCE: &str = "once";
+/// The name of the one that does at least once.
+pub(crate) const AT_LEAST_ONCE: &str = "at-least-once";
+/// The name of the one of the changes of states, exactly once.
+pub(crate) const CHANGES: &str = "changes";
+/// One item in so many is refused after a part of its statements.
+const REFUSALS: u32 = 150;
+
+/// Returns the statements that make the tables. No key keeps a row from being there twice: that is for the judge to find.
+pub(crate) fn tables(backend: Backend) -> String {
+    let (id, row) = match backend {
+        Backend::Mysql => (
+            "VARBINARY(255)",
+            "BIGINT NOT NULL PRIMARY KEY AUTO_INCREMENT",
+        ),
+        Backend::Postgres => (
+            "VARCHAR(255) COLLATE \"C\"",
+            "BIGINT PRIMARY KEY GENERATED ALWAYS AS IDENTITY",
+        ),
+        Backend::Sqlite | Backend::Memory => ("VARCHAR(255)", "INTEGER PRIMARY KEY AUTOINCREMENT"),
+    };
+    format!(
+        "
+CREATE TABLE once_log (row_nr {row}, persistence_id {id} NOT NULL, nr BIGINT NOT NULL);
+CREATE TABLE once_count (persistence_id {id} NOT NULL PRIMARY KEY, n BIGINT NOT NULL, last BIGINT NOT NULL);
+CREATE TABLE least_log (row_nr {row}, persistence_id {id} NOT NULL, nr BIGINT NOT NULL,
+    process BIGINT NOT NULL, is_holder BIGINT NOT NULL, was_stored BIGINT NOT NULL);
+CREATE TABLE change_log (row_nr {row}, persistence_id {id} NOT NULL, nr BIGINT NOT NULL);
+"
+    )
+}
+
+/// Logs and counts each event.
+pub(super) struct Once;
+
+#[async_trait]
+impl ExactlyOnceHandler<EventEnvelope<Ticked>> for Once {
+    async fn handle(
+        &self,
+        session: &mut dyn Session,
+        item: &EventEnvelope<Ticked>,
+    ) -> Result<(), ExtensionError> {
+        let (id, nr) = (item.persistence_id.as_str(), item.sequence_nr as i64);
+        let numbers: Vec<_> = item
+            .events
+            .as_slice()
+            .iter()
+            .map(|event| event.nr)
+            .collect();
+        if numbers != [item.sequence_nr] {
+            return Err(format!("event {nr} of {id} holds the numbers {numbers:?}").into());
+        }
+        let log = "INSERT INTO once_log (persistence_id, nr) VALUES ($1, $2)";
+        session.execute(log, [id.into(), nr.into()]).await?;
+        refuse_now_and_then()?;
+        let count = "UPDATE once_count SET n = n + 1, last = $2 WHERE persistence_id = $1";
+        if session.execute(count, [id.into(), nr.into()]).await? == 0 {
+            let first = "INSERT INTO once_count (persistence_id, n, last) VALUES ($1, 1, $2)";
+            session.execute(first, [id.into(), nr.into()]).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Logs each change of a state.
+pub(super) struct Changes;
+
+#[async_trait]
+impl ExactlyOnceHandler<Changed<KeptState>> for Changes {
+    async fn handle(
+        &self,
+        session: &mut dyn Session,
+        item: &Changed<KeptState>,
+    ) -> Result<(), ExtensionError> {
+        let values = [
+            item.persistence_id().as_str().into(),
+            (item.revision() as i64).into(),
+        ];
+        let log = "INSERT INTO change_log (persistence_id, nr) VALUES ($1, $2)";
+        session.execute(log, values).await?;
+        refuse_now_and_then()
+    }
+}
+
+/// Logs each event in a transaction of its own, with whether its own part of the projection had the share then, and whether
+/// the progress that was stored then had the event already.
+pub(super) struct AtLeastOnce {
+    pub(super) persistence: Persistence,
+    /// The name under which it takes part, once it is known.
+    pub(super) owner: Arc<OnceLock<Arc<str>>>,
+}
+
+#[async_trait]
+impl AtLeastOnceHandler<EventEnvelope<Ticked>> for AtLeastOnce {
+    async fn handle(&self, item: &EventEnvelope<Ticked>) -> Result<(), ExtensionError> {
+        let id = item.persistence_id.clone();
+        let (nr, offset) = (item.sequence_nr as i64, item.offset.clone());
+        let owner = Arc::clone(&self.owner);
+        let work = SessionWork::new(move |session| {
+            Box::pin(async move {
+                let select = "SELECT s.progress, l.owner FROM projection_share s LEFT JOIN projection_lease l
+                     ON l.name = s.name AND l.version = s.version AND l.share_nr = s.share_nr WHERE s.name = $1";
+                let shares = session.select(select, [AT_LEAST_ONCE.into()]).await?;
+                let (mut is_holder, mut was_stored) = (false, false);
+                for share in shares {
+                    let progress: Progress = share.get::<String>("progress")?.parse()?;
+                    if !progress.slices().contains(&id.slice()) {
+                        continue;
+                    }
+                    let holder: Option<String> = share.get("owner")?;
+                    is_holder =
+                        holder.as_deref() == owner.get().map(|owner| &**owner) && holder.is_some();
+                    was_stored = has(&progress, id.slice(), &offset)?;
+                }
+                let insert =
+                    "INSERT INTO least_log (persistence_id, nr, process, is_holder, was_stored)
+                     VALUES ($1, $2, $3, $4, $5)";
+                let values = [
+                    id.as_str().into(),
+                    nr.into(),
+                    i64::from(std::process::id()).into(),
+                    i64::from(is_holder).into(),
+                    i64::from(was_stored).into(),
+                ];
+                session.execute(insert, values).await?;
+                Ok(())
+            })
+        });
+        refuse_now_and_then()?;
+        self.persistence.transact(None, work).await?;
+        refuse_now_and_then()
+    }
+}
+
+/// Returns whether a progress has an item of a slice, by the offset after that.
+fn has(progress: &Progress, slice: u16, after: &EventOffset) -> Result<bool, ExtensionError> {
+    let piece = progress.pieces().iter();
+    let piece = piece.filter(|piece| piece.slices.contains(&slice)).next();
+    let offset: EventOffset = piece.ok_or("no piece has the slice")?.offset.parse()?;
+    let of = after.positions().next().map(|(place, _)| place.of());
+    let partition = of.and_then(|of| Partition::of_slice(slice, of));
+    let partition = partition.ok_or("the offset of an event has no place")?;
+    Ok(offset.position(partition) >= after.position(partition))
+}
+
+fn refuse_now_and_then() -> Result<(), ExtensionError> {
+    match fastrand::u32(..REFUSALS) {
+        0 => Err("refused on purpose".into()),
+        _ => Ok(()),
+    }
+}

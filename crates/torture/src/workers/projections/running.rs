@@ -1,0 +1,179 @@
+//! Runs the projections, and manages them at random.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use actix_persistence::Persistence;
+use actix_persistence::projection::{OnFailure, Projection, ProjectionSettings};
+use actix_persistence::query::{EventOffset, EventSelection, StateOffset};
+use actix_persistence::storage_api::{NUMBER_OF_SLICES, StorageError};
+use anyhow::Context;
+use fastrand::Rng;
+use futures_util::TryStreamExt;
+use tokio::time::{Instant, sleep};
+
+use super::read_models::{AT_LEAST_ONCE, AtLeastOnce, CHANGES, Changes, ONCE, Once};
+use super::writing::Ticked;
+use super::{TALLIED, TALLY};
+use crate::workers::kept::KeptState;
+use crate::workers::{Told, count, fault};
+
+/// Everything is projected within this time, on a loaded machine, after the last kill.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// The numbers of shares.
+const SHARES: [u16; 4] = [1, 4, 2, 7];
+/// The longest time between two changes.
+const LONGEST_PAUSE: Duration = Duration::from_millis(120);
+
+/// Each of the projections.
+const NAMES: [&str; 3] = [ONCE, AT_LEAST_ONCE, CHANGES];
+
+/// Projects until it is told to end; changes something now and then.
+pub(super) async fn project(
+    persistence: &Persistence,
+    lease: Duration,
+    seed: u64,
+    told: &Told,
+) -> anyhow::Result<()> {
+    let mut rng = Rng::with_seed(seed);
+    fastrand::seed(rng.u64(..));
+    let mut running = Vec::new();
+    for name in NAMES {
+        let projection = start(persistence, name, lease, &mut rng)?;
+        // Someone may have been killed who had paused it.
+        hear("resume", projection.resume().await);
+        running.push(projection);
+    }
+    while !told.is_told() {
+        sleep(LONGEST_PAUSE.mul_f64(rng.f64())).await;
+        let place = rng.usize(..running.len());
+        match rng.u32(..12) {
+            0 | 1 => {
+                let shares = SHARES[rng.usize(..SHARES.len())];
+                if hear("divide", running[place].divide(shares).await) {
+                    count("divisions");
+                }
+            }
+            2 => {
+                if hear("pause", running[place].pause().await) {
+                    count("pauses");
+                    sleep(LONGEST_PAUSE.mul_f64(rng.f64())).await;
+                }
+                while !hear("resume", running[place].resume().await) && !told.is_told() {}
+            }
+            3 => {
+                let name = NAMES[place];
+                let next = start(persistence, name, lease, &mut rng)?;
+                // Two of one process, for a while.
+                sleep(LONGEST_PAUSE.mul_f64(rng.f64())).await;
+                std::mem::replace(&mut running[place], next).stop().await;
+                count("clean stops");
+            }
+            _ => {}
+        }
+    }
+    for projection in running {
+        projection.stop().await;
+    }
+    Ok(())
+}
+
+/// Projects until all that is stored is projected.
+pub(super) async fn finish(persistence: &Persistence, lease: Duration) -> anyhow::Result<()> {
+    let queries = persistence.event_queries(None)?;
+    let all = EventSelection::all().of_entity_type(TALLY);
+    let mut events = queries.current_event_records(all, EventOffset::start());
+    while events.try_next().await?.is_some() {}
+    let newest = events.offset().clone();
+    let queries = persistence.state_queries(None)?;
+    let all = 0..=NUMBER_OF_SLICES - 1;
+    let mut changes =
+        queries.current_changes_by_slices::<KeptState>(TALLIED, all, StateOffset::start());
+    let mut last = StateOffset::start();
+    while let Some(change) = changes.try_next().await? {
+        last = change.offset().clone();
+    }
+    let ends = Instant::now() + PATIENCE;
+    let mut rng = Rng::with_seed(0);
+    for name in NAMES {
+        let projection = start(persistence, name, lease, &mut rng)?;
+        while !hear("resume", projection.resume().await) && Instant::now() < ends {}
+        let left = ends.saturating_duration_since(Instant::now());
+        let applied = match name {
+            CHANGES => projection.applied(&last, left).await,
+            _ => projection.applied(&newest, left).await,
+        };
+        if let Err(error) = applied {
+            let (status, record) = (projection.status(), projection.record().await);
+            fault(format!(
+                "{name} is not up to date {PATIENCE:?} after the last kill: {error}: {status:?}, {record:?}"
+            ));
+        }
+        projection.stop().await;
+    }
+    Ok(())
+}
+
+fn start(
+    persistence: &Persistence,
+    name: &'static str,
+    lease: Duration,
+    rng: &mut Rng,
+) -> anyhow::Result<Projection> {
+    let change = settings(lease, rng);
+    let new = persistence.projection(name);
+    let events = EventSelection::all().of_entity_type(TALLY);
+    let started = match name {
+        ONCE => {
+            let new = new.of_events::<Ticked>(None, events)?;
+            new.with(change).exactly_once(Once)
+        }
+        AT_LEAST_ONCE => {
+            let owner = Arc::new(OnceLock::new());
+            let handler = AtLeastOnce {
+                persistence: persistence.clone(),
+                owner: Arc::clone(&owner),
+            };
+            let new = new.of_events::<Ticked>(None, events)?;
+            let started = new.with(change).at_least_once(handler);
+            started.inspect(|projection| {
+                let _ = owner.set(projection.status().owner);
+            })
+        }
+        _ => {
+            let new = new.of_changes::<KeptState>(None, TALLIED)?;
+            new.with(change).exactly_once(Changes)
+        }
+    };
+    started.with_context(|| format!("{name} cannot be started"))
+}
+
+fn settings(lease: Duration, rng: &mut Rng) -> impl FnOnce(&mut ProjectionSettings) + use<> {
+    let (shares, group_size) = (SHARES[rng.usize(..SHARES.len())], rng.usize(1..=40));
+    let within = Duration::from_millis(if rng.bool() { 0 } else { rng.u64(1..=20) });
+    move |settings| {
+        settings.shares = shares;
+        settings.group_size = group_size;
+        settings.group_within = within;
+        settings.lease = lease;
+        settings.min_back_off = Duration::from_millis(5);
+        settings.max_back_off = Duration::from_millis(100);
+        settings.idle_progress = Duration::from_millis(50);
+        // Kills and refusals come again and again, and none of it is to halt anything.
+        settings.on_failure = OnFailure::Stop;
+        settings.max_attempts = 1_000;
+    }
+}
+
+/// Returns whether a change worked. Trouble of the database passes, and so may an unknown projection: it is registered soon.
+fn hear(what: &str, outcome: Result<(), StorageError>) -> bool {
+    match outcome {
+        Ok(()) => true,
+        Err(error) => {
+            if !error.kind().is_transient() && !error.to_string().contains("no projection") {
+                fault(format!("could not {what}: {error:?}"));
+            }
+            false
+        }
+    }
+}
