@@ -2,18 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use actix_persistence_storage_api::{
-    OffsetStore, Operation, Progress, ProgressCommit, ProjectionChange, ProjectionKey,
-    ProjectionRecord, SessionWork, ShareClaim, Skipped, StorageError, StorageErrorKind, TakenShare,
-    shares_of,
+    OffsetStore, Operation, ParkedId, ParkedItem, PersistenceId, Progress, ProgressCommit,
+    ProjectionChange, ProjectionKey, ProjectionRecord, Replacement, SessionWork, ShareClaim,
+    Skipped, StorageError, StorageErrorKind, TakenShare, VersionConflict, kept_text, shares_of,
 };
 use async_trait::async_trait;
 
+mod parked_rows;
 mod stored_projection;
 
+use parked_rows::ParkedRows;
 use stored_projection::StoredProjection;
 
 type ByKey = BTreeMap<ProjectionKey, StoredProjection>;
@@ -42,6 +45,25 @@ impl MemoryOffsetStore {
         self.projections
             .lock()
             .expect("nothing panics while it holds the lock")
+    }
+
+    /// Changes a parked id of the share of a claim.
+    fn change_parked<T>(
+        &self,
+        operation: Operation,
+        claim: &ShareClaim,
+        persistence_id: &PersistenceId,
+        change: impl FnOnce(&mut ParkedRows) -> Option<T>,
+    ) -> Result<T, StorageError> {
+        let mut projections = self.lock();
+        let share = stored_projection::latest(&mut projections, claim)
+            .map_err(|conflict| (operation, conflict))?;
+        let is_of_share = share.progress.slices().contains(&persistence_id.slice());
+        let found = projections.get_mut(&claim.projection);
+        let found = found.filter(|_| is_of_share);
+        found
+            .and_then(|found| change(&mut found.parked))
+            .ok_or_else(|| not_parked(operation, Some(persistence_id)))
     }
 }
 
@@ -73,9 +95,11 @@ impl OffsetStore for MemoryOffsetStore {
         let slices = shares_of(shares)
             .ok_or_else(|| no_such_number(Operation::RegisterProjection, shares))?;
         let progress = slices.into_iter().map(|it| Progress::new(it, offset));
-        self.lock()
+        let mut projections = self.lock();
+        let live = live_version(&projections, projection.name()).is_none();
+        projections
             .entry(projection.clone())
-            .or_insert_with(|| StoredProjection::new(progress));
+            .or_insert_with(|| StoredProjection::new(progress, live));
         Ok(())
     }
 
@@ -153,29 +177,30 @@ impl OffsetStore for MemoryOffsetStore {
         work: Option<SessionWork>,
     ) -> Result<(), StorageError> {
         let operation = Operation::CommitProgress;
-        if work.is_some() {
-            return Err(StorageError::new(StorageErrorKind::Unsupported, operation)
-                .not_stored()
-                .with_message("a store in memory has no transactions in which work could run"));
-        }
+        refuse_work(operation, work)?;
         let mut projections = self.lock();
         let ProgressCommit {
-            claim,
-            from,
-            to,
-            skipped,
-            ..
-        } = commit;
-        let share = stored_projection::latest(&mut projections, &claim)
+            claim, unparked, ..
+        } = &commit;
+        let share = stored_projection::latest(&mut projections, claim)
             .map_err(|conflict| (operation, conflict))?;
-        if share.progress != from {
-            return Err((operation, share.conflict(&claim)).into());
+        let conflict = share.conflict(claim);
+        if share.progress != commit.from {
+            return Err((operation, conflict).into());
         }
-        share.progress = to;
-        share.attempts = 0;
-        if let Some(found) = projections.get_mut(&claim.projection) {
-            found.skipped.extend(skipped);
+        if let Some(refusal) = commit.refusal() {
+            return Err(refusal);
         }
+        let found = projections.get_mut(&claim.projection);
+        let found = found.expect("its share was found");
+        let parked = &mut found.parked;
+        if let Some(unparked) = unparked {
+            if !parked.begin_with(unparked) {
+                return Err((operation, conflict).into());
+            }
+            parked.remove(unparked);
+        }
+        found.store(commit);
         Ok(())
     }
 
@@ -184,7 +209,7 @@ impl OffsetStore for MemoryOffsetStore {
         let share = stored_projection::latest(&mut projections, claim)
             .map_err(|conflict| (Operation::HaltShare, conflict))?;
         share.release();
-        share.halted = Some(reason.into());
+        share.halted = Some(kept_text(reason).into());
         Ok(())
     }
 
@@ -203,11 +228,19 @@ impl OffsetStore for MemoryOffsetStore {
             ProjectionChange::Resume => found.resume(),
             ProjectionChange::SetOffset(offset) => found.set_offset(&offset),
             ProjectionChange::Divide(shares) => {
-                let slices = shares_of(shares).ok_or_else(|| no_such_number(operation, shares))?;
-                found.divide(&slices);
+                let divided = found.divide(shares);
+                divided.ok_or_else(|| no_such_number(operation, shares))?;
             }
             ProjectionChange::Remove => {
                 projections.remove(projection);
+            }
+            ProjectionChange::RequestParked {
+                persistence_id,
+                request,
+            } => {
+                if !found.parked.request(persistence_id.as_ref(), request) {
+                    return Err(not_parked(operation, persistence_id.as_ref()));
+                }
             }
             other => {
                 return Err(StorageError::new(StorageErrorKind::Unsupported, operation)
@@ -227,6 +260,120 @@ impl OffsetStore for MemoryOffsetStore {
         let skipped = projections.get(projection).map(|found| &found.skipped);
         let latest = skipped.into_iter().flat_map(|all| all.iter().rev());
         Ok(latest.take(limit).cloned().collect())
+    }
+
+    async fn parked(
+        &self,
+        projection: &ProjectionKey,
+        slices: RangeInclusive<u16>,
+        after: Option<&PersistenceId>,
+        limit: usize,
+    ) -> Result<Vec<ParkedId>, StorageError> {
+        let projections = self.lock();
+        let found = projections.get(projection);
+        Ok(found.map_or_else(Vec::new, |found| found.parked.page(&slices, after, limit)))
+    }
+
+    async fn parked_items(
+        &self,
+        projection: &ProjectionKey,
+        persistence_id: &PersistenceId,
+        limit: usize,
+    ) -> Result<Vec<ParkedItem>, StorageError> {
+        let projections = self.lock();
+        let found = projections.get(projection);
+        Ok(found.map_or_else(Vec::new, |found| found.parked.items(persistence_id, limit)))
+    }
+
+    async fn begin_retry(
+        &self,
+        claim: &ShareClaim,
+        persistence_id: &PersistenceId,
+    ) -> Result<u32, StorageError> {
+        self.change_parked(Operation::BeginRetry, claim, persistence_id, |parked| {
+            parked.begin_retry(persistence_id)
+        })
+    }
+
+    async fn note_parked(
+        &self,
+        claim: &ShareClaim,
+        persistence_id: &PersistenceId,
+        reason: &str,
+    ) -> Result<(), StorageError> {
+        self.change_parked(Operation::NoteParked, claim, persistence_id, |parked| {
+            parked.note(persistence_id, reason)
+        })
+    }
+
+    async fn replace(
+        &self,
+        replacement: Replacement,
+        work: Option<SessionWork>,
+    ) -> Result<(), StorageError> {
+        let operation = Operation::ReplaceVersion;
+        refuse_work(operation, work)?;
+        if let Some(refusal) = replacement.refusal() {
+            return Err(refusal);
+        }
+        let mut projections = self.lock();
+        let Replacement {
+            projection, old, ..
+        } = &replacement;
+        if !projections.contains_key(projection) {
+            return Err(no_such_projection(operation, projection));
+        }
+        let live = live_version(&projections, projection.name());
+        let expected = old.as_ref().map(|old| old.projection.version());
+        if live != expected {
+            let name = projection.name().to_owned();
+            return Err(VersionConflict::OtherLive { name, live }.into());
+        }
+        if let Some(seen) = old {
+            let key = || seen.projection.clone();
+            let found = projections.get_mut(&seen.projection);
+            let found = found.expect("the live version is there");
+            if !found.paused {
+                return Err(VersionConflict::NotPaused { old: key() }.into());
+            }
+            if !found.progress().eq(&seen.progress) {
+                return Err(VersionConflict::OtherProgress { old: key() }.into());
+            }
+            found.live = false;
+            found.end_claims();
+        }
+        let new = projections.get_mut(projection);
+        new.expect("it was found before").live = true;
+        Ok(())
+    }
+
+    async fn live_version(&self, name: &str) -> Result<Option<u32>, StorageError> {
+        Ok(live_version(&self.lock(), name))
+    }
+}
+
+/// Returns the version of a name that is live.
+fn live_version(projections: &ByKey, name: &str) -> Option<u32> {
+    let mut live = projections.iter().filter(|(_, found)| found.live);
+    live.find(|(key, _)| key.name() == name)
+        .map(|(key, _)| key.version())
+}
+
+fn refuse_work(operation: Operation, work: Option<SessionWork>) -> Result<(), StorageError> {
+    work.map_or(Ok(()), |_| {
+        Err(StorageError::new(StorageErrorKind::Unsupported, operation)
+            .not_stored()
+            .with_message("a store in memory has no transactions in which work could run"))
+    })
+}
+
+fn not_parked(operation: Operation, persistence_id: Option<&PersistenceId>) -> StorageError {
+    let error = StorageError::new(StorageErrorKind::Unsupported, operation)
+        .not_stored()
+        .with_message("the id is not parked");
+    match persistence_id {
+        Some(id) => error.with_persistence_id(id.clone()),
+        None => error,
     }
 }
 

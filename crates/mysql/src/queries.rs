@@ -217,12 +217,13 @@ pub(crate) const TRY_SNAPSHOT_STORE: &[&str] = &[
 
 /// The same of an offset store.
 pub(crate) const TRY_OFFSET_STORE: &[&str] = &[
-    "INSERT INTO {projection_table} (name, version, epoch, paused)
-     SELECT name, version, epoch, paused FROM {projection_table} WHERE 1 = 0",
+    "INSERT INTO {projection_table} (name, version, epoch, paused, live)
+     SELECT name, version, epoch, paused, live FROM {projection_table} WHERE 1 = 0",
     "UPDATE {projection_table} SET epoch = epoch WHERE 1 = 0",
     "DELETE FROM {projection_table} WHERE 1 = 0",
-    "INSERT INTO {share_table} (name, version, share_nr, epoch, attempts, progress, halted)
-     SELECT name, version, share_nr, epoch, attempts, progress, halted FROM {share_table} WHERE 1 = 0",
+    "INSERT INTO {share_table} (name, version, share_nr, epoch, attempts, progress, halted, handled, reached_at)
+     SELECT name, version, share_nr, epoch, attempts, progress, halted, handled, reached_at
+     FROM {share_table} WHERE 1 = 0",
     "UPDATE {share_table} SET epoch = epoch WHERE 1 = 0",
     "DELETE FROM {share_table} WHERE 1 = 0",
     "INSERT INTO {lease_table} (name, version, share_nr, owner, expires)
@@ -236,6 +237,15 @@ pub(crate) const TRY_OFFSET_STORE: &[&str] = &[
     "INSERT INTO {skipped_table} (name, version, item, position, reason, skipped_at)
      SELECT name, version, item, position, reason, skipped_at FROM {skipped_table} WHERE 1 = 0",
     "DELETE FROM {skipped_table} WHERE 1 = 0",
+    "INSERT INTO {parked_table} (name, version, persistence_id, slice, first_place, next_place, attempts, reason, since)
+     SELECT name, version, persistence_id, slice, first_place, next_place, attempts, reason, since
+     FROM {parked_table} WHERE 1 = 0",
+    "UPDATE {parked_table} SET attempts = attempts WHERE 1 = 0",
+    "DELETE FROM {parked_table} WHERE 1 = 0",
+    "INSERT INTO {waiting_table} (name, version, persistence_id, place, item_nr, item, position, reason, content, parked_at)
+     SELECT name, version, persistence_id, place, item_nr, item, position, reason, content, parked_at
+     FROM {waiting_table} WHERE 1 = 0",
+    "DELETE FROM {waiting_table} WHERE 1 = 0",
 ];
 
 /// The same of a table of states.

@@ -2,12 +2,14 @@
 
 use std::fmt;
 use std::future::Future;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    OffsetStore, Operation, PersistenceId, ProgressCommit, ProjectionChange, ProjectionKey,
-    ProjectionRecord, SessionWork, ShareClaim, Skipped, StorageError, TakenShare,
+    OffsetStore, Operation, ParkedId, ParkedItem, PersistenceId, ProgressCommit, ProjectionChange,
+    ProjectionKey, ProjectionRecord, Replacement, SessionWork, ShareClaim, Skipped, StorageError,
+    TakenShare,
 };
 use actix_persistence_store_actor::{
     OrderedFront, OrderedFrontSettings, Reply, StoreHealth, StoreThread,
@@ -210,6 +212,85 @@ impl OffsetHandle {
             queue,
             async move { store.skipped(&projection, limit).await },
         )
+    }
+
+    /// Returns the parked ids of these slices, both ends included, that come after an id, in order; at most `limit` of them.
+    pub fn parked(
+        &self,
+        projection: ProjectionKey,
+        slices: RangeInclusive<u16>,
+        after: Option<PersistenceId>,
+        limit: usize,
+    ) -> Reply<Result<Vec<ParkedId>, StorageError>> {
+        let (store, queue) = (self.store().clone(), queues::of_projection(&projection));
+        self.look(queue, async move {
+            store
+                .parked(&projection, slices, after.as_ref(), limit)
+                .await
+        })
+    }
+
+    /// Returns the first items of a parked id, at most `limit` of them.
+    ///
+    /// Does not wait for a commit that is under way.
+    pub fn parked_items(
+        &self,
+        projection: ProjectionKey,
+        persistence_id: PersistenceId,
+        limit: usize,
+    ) -> Reply<Result<Vec<ParkedItem>, StorageError>> {
+        let (store, queue) = (self.store().clone(), queues::of_projection(&projection));
+        self.look(queue, async move {
+            store
+                .parked_items(&projection, &persistence_id, limit)
+                .await
+        })
+    }
+
+    /// Counts a retry of a parked id, takes the request for it away, and returns how many were counted.
+    pub fn begin_retry(
+        &self,
+        claim: ShareClaim,
+        persistence_id: PersistenceId,
+    ) -> Reply<Result<u32, StorageError>> {
+        let (store, queue) = (self.store().clone(), queue_of(&claim));
+        self.write(Operation::BeginRetry, queue, async move {
+            store.begin_retry(&claim, &persistence_id).await
+        })
+    }
+
+    /// Notes why a retry of a parked id has failed.
+    pub fn note_parked(
+        &self,
+        claim: ShareClaim,
+        persistence_id: PersistenceId,
+        reason: String,
+    ) -> Reply<Result<(), StorageError>> {
+        let (store, queue) = (self.store().clone(), queue_of(&claim));
+        self.write(Operation::NoteParked, queue, async move {
+            store.note_parked(&claim, &persistence_id, &reason).await
+        })
+    }
+
+    /// Makes a version of a projection live in the place of another, with what the work does in the same transaction.
+    ///
+    /// The work is dropped unrun if the request is refused. It has to end within the call time-out.
+    pub fn replace(
+        &self,
+        replacement: Replacement,
+        work: Option<SessionWork>,
+    ) -> Reply<Result<(), StorageError>> {
+        let queue = queues::of_name(replacement.projection.name());
+        let store = self.store().clone();
+        self.write(Operation::ReplaceVersion, queue, async move {
+            store.replace(replacement, work).await
+        })
+    }
+
+    /// Returns the version of a name that is live, after the replacements that this process has asked for; `None` if none is.
+    pub fn live_version(&self, name: String) -> Reply<Result<Option<u32>, StorageError>> {
+        let (store, queue) = (self.store().clone(), queues::of_name(&name));
+        self.look(queue, async move { store.live_version(&name).await })
     }
 
     /// Returns the health of the store: whether it works, and a way to wait until it does.

@@ -1,12 +1,14 @@
 //! An offset store that is an actor.
 
 use std::io;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    OffsetStore, ProgressCommit, ProjectionChange, ProjectionKey, ProjectionRecord, SessionWork,
-    ShareClaim, Skipped, StorageError, TakenShare,
+    OffsetStore, ParkedId, ParkedItem, PersistenceId, ProgressCommit, ProjectionChange,
+    ProjectionKey, ProjectionRecord, Replacement, SessionWork, ShareClaim, Skipped, StorageError,
+    TakenShare,
 };
 use actix_persistence_store_actor::StoreThread;
 use async_trait::async_trait;
@@ -135,6 +137,62 @@ impl OffsetStore for OffsetStoreProxy {
         limit: usize,
     ) -> Result<Vec<Skipped>, StorageError> {
         self.handle.skipped(projection.clone(), limit).await
+    }
+
+    async fn parked(
+        &self,
+        projection: &ProjectionKey,
+        slices: RangeInclusive<u16>,
+        after: Option<&PersistenceId>,
+        limit: usize,
+    ) -> Result<Vec<ParkedId>, StorageError> {
+        self.handle
+            .parked(projection.clone(), slices, after.cloned(), limit)
+            .await
+    }
+
+    async fn parked_items(
+        &self,
+        projection: &ProjectionKey,
+        persistence_id: &PersistenceId,
+        limit: usize,
+    ) -> Result<Vec<ParkedItem>, StorageError> {
+        self.handle
+            .parked_items(projection.clone(), persistence_id.clone(), limit)
+            .await
+    }
+
+    async fn begin_retry(
+        &self,
+        claim: &ShareClaim,
+        persistence_id: &PersistenceId,
+    ) -> Result<u32, StorageError> {
+        self.handle
+            .begin_retry(claim.clone(), persistence_id.clone())
+            .await
+    }
+
+    async fn note_parked(
+        &self,
+        claim: &ShareClaim,
+        persistence_id: &PersistenceId,
+        reason: &str,
+    ) -> Result<(), StorageError> {
+        self.handle
+            .note_parked(claim.clone(), persistence_id.clone(), reason.to_owned())
+            .await
+    }
+
+    async fn replace(
+        &self,
+        replacement: Replacement,
+        work: Option<SessionWork>,
+    ) -> Result<(), StorageError> {
+        self.handle.replace(replacement, work).await
+    }
+
+    async fn live_version(&self, name: &str) -> Result<Option<u32>, StorageError> {
+        self.handle.live_version(name.to_owned()).await
     }
 
     /// Asks the store itself, past the actor, which answers for itself while its breakers are open.

@@ -17,6 +17,11 @@ pub(crate) fn of_projection(projection: &ProjectionKey) -> PersistenceId {
     of(projection, "projection")
 }
 
+/// Returns the queue of what concerns all versions of a projection.
+pub(crate) fn of_name(name: &str) -> PersistenceId {
+    PersistenceId::of(name, "versions")
+}
+
 /// Returns the queue of what concerns all projections.
 pub(crate) fn of_all() -> PersistenceId {
     // No projection has an empty name.
@@ -37,7 +42,7 @@ mod tests {
         let keys = ["balances", &longest].map(|name| ProjectionKey::new(name).unwrap());
         let [key, longest] = keys;
         let longest = longest.with_version(u32::MAX);
-        let mut queues = vec![of_all()];
+        let mut queues = vec![of_all(), of_name("balances")];
         for key in [&key, &key.clone().with_version(2), &longest] {
             queues.extend([
                 of_projection(key),

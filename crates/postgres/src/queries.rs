@@ -238,7 +238,8 @@ SELECT (SELECT string_agg(p.privilege || ' on ' || p.name, ', ')
 /// Selects the privileges of an offset store that are missing.
 pub(crate) const CHECK_OFFSET_STORE: &str = "\
 SELECT string_agg(p.privilege || ' on ' || t.name, ', ')
-FROM (VALUES ('{projection_table}'), ('{share_table}'), ('{lease_table}'), ('{member_table}'), ('{skipped_table}')) AS t (name),
+FROM (VALUES ('{projection_table}'), ('{share_table}'), ('{lease_table}'), ('{member_table}'), ('{skipped_table}'),
+             ('{parked_table}'), ('{waiting_table}')) AS t (name),
      (VALUES ('SELECT'), ('INSERT'), ('UPDATE'), ('DELETE')) AS p (privilege)
 WHERE NOT has_table_privilege(t.name, p.privilege)";
 

@@ -1,16 +1,20 @@
 //! The offset store of every SQL database.
 
+mod parked;
 mod queries;
+mod rows;
 mod tables;
+mod versions;
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    OffsetStore, Operation, Progress, ProgressCommit, ProjectionChange, ProjectionKey,
-    ProjectionRecord, Roles, SessionWork, ShareClaim, Skipped, StorageError, StorageErrorKind,
-    TakenShare, shares_of,
+    OffsetStore, Operation, ParkedId, ParkedItem, PersistenceId, ProgressCommit, ProjectionChange,
+    ProjectionKey, ProjectionRecord, Replacement, Roles, SessionWork, ShareClaim, Skipped,
+    StorageError, StorageErrorKind, TakenShare,
 };
 use async_trait::async_trait;
 
@@ -18,9 +22,9 @@ use crate::connection::{Connections, Visit};
 use crate::schema::StoreSchema;
 use crate::session::{SqlSession, guarded};
 use crate::state_store::check_handler_timeout;
-use crate::{ConnectionOf, Dialect, InvalidOption, Settings, Work, classify};
+use crate::{ConnectionOf, Dialect, InvalidOption, Settings, Work};
 
-use tables::{Tables, no_such_number};
+use tables::Tables;
 
 /// An offset store in tables of an SQL database, which may be that of a journal; handlers of projections run in its
 /// transactions.
@@ -81,6 +85,24 @@ impl<D: Dialect> SqlOffsetStore<D> {
         self.schema.script(roles)
     }
 
+    /// Runs one statement about a projection that reads.
+    async fn look<T: Send + 'static>(
+        &self,
+        projection: &ProjectionKey,
+        work: impl for<'c> FnOnce(OnTables<'c, D>) -> Work<'c, T> + Send + 'static,
+    ) -> Result<T, StorageError> {
+        let (tables, projection) = (self.tables.clone(), projection.clone());
+        self.connections
+            .read(Operation::ReadProjection, move |connection| {
+                work(OnTables {
+                    tables,
+                    connection,
+                    projection,
+                })
+            })
+            .await
+    }
+
     /// Runs statements about a projection in one transaction that writes.
     async fn write<I, T>(
         &self,
@@ -107,16 +129,28 @@ impl<D: Dialect> SqlOffsetStore<D> {
             .await
     }
 
-    async fn replace_shares(
+    /// Runs statements about projections in one transaction, and then the work of the application in it.
+    async fn write_with(
         &self,
-        projection: &ProjectionKey,
-        new_shares: impl Fn(&[Progress]) -> Option<Vec<Progress>> + Send + Sync + Clone + 'static,
+        operation: Operation,
+        what: &'static str,
+        work: SessionWork,
+        statements: impl for<'c> FnOnce(Tables, &'c mut ConnectionOf<D>) -> Work<'c, ()>
+        + Send
+        + 'static,
     ) -> Result<(), StorageError> {
-        let operation = Operation::ChangeProjection;
-        self.write(operation, projection, new_shares, |mut on, new_shares| {
-            Box::pin(async move { on.get().replace_shares(new_shares).await })
-        })
-        .await
+        let limit = self.options.store().handler_timeout;
+        let (tables, visit) = (self.tables.clone(), Visit::of(limit));
+        self.connections
+            .transaction_once(operation, visit.clone(), move |connection| {
+                Box::pin(async move {
+                    statements(tables, connection).await?;
+                    let mut session = SqlSession::<D>::begin(connection, &visit, false).await?;
+                    let result = guarded(what, limit, work.run(&mut session)).await;
+                    session.end(what, result).await
+                })
+            })
+            .await
     }
 }
 
@@ -150,13 +184,27 @@ impl<D: Dialect> OffsetStore for SqlOffsetStore<D> {
     ) -> Result<(), StorageError> {
         let input = (shares, offset.to_owned());
         let operation = Operation::RegisterProjection;
-        let registered = self
-            .write(operation, projection, input, |mut on, (shares, offset)| {
-                Box::pin(async move { on.get().register(shares, &offset).await })
-            })
-            .await;
-        match registered {
-            // Another one may have made it at the same time.
+        let register = || {
+            self.write(
+                operation,
+                projection,
+                input.clone(),
+                |mut on, (shares, offset)| {
+                    Box::pin(async move { on.get().register(shares, &offset).await })
+                },
+            )
+        };
+        let Err(error) = register().await else {
+            return Ok(());
+        };
+        // Another one may have made it at the same time, or another version, which is live then.
+        if self.read(projection).await?.is_some() {
+            return Ok(());
+        }
+        if self.live_version(projection.name()).await?.is_none() {
+            return Err(error);
+        }
+        match register().await {
             Err(error) if self.read(projection).await?.is_none() => Err(error),
             _ => Ok(()),
         }
@@ -166,12 +214,10 @@ impl<D: Dialect> OffsetStore for SqlOffsetStore<D> {
         &self,
         projection: &ProjectionKey,
     ) -> Result<Option<ProjectionRecord>, StorageError> {
-        let (tables, projection) = (self.tables.clone(), projection.clone());
-        self.connections
-            .read(Operation::ReadProjection, move |connection| {
-                Box::pin(async move { tables.of::<D>(connection, &projection).record().await })
-            })
-            .await
+        self.look(projection, |mut on| {
+            Box::pin(async move { on.get().record().await })
+        })
+        .await
     }
 
     async fn keys(&self) -> Result<Vec<ProjectionKey>, StorageError> {
@@ -248,7 +294,9 @@ impl<D: Dialect> OffsetStore for SqlOffsetStore<D> {
         commit: ProgressCommit,
         work: Option<SessionWork>,
     ) -> Result<(), StorageError> {
-        const WHAT: &str = "the handler of a projection";
+        if let Some(refusal) = commit.refusal() {
+            return Err(refusal);
+        }
         let operation = Operation::CommitProgress;
         let Some(work) = work else {
             let projection = commit.claim.projection.clone();
@@ -258,22 +306,14 @@ impl<D: Dialect> OffsetStore for SqlOffsetStore<D> {
                 })
                 .await;
         };
-        let limit = self.options.store().handler_timeout;
-        let (tables, visit) = (self.tables.clone(), Visit::of(limit));
-        self.connections
-            .transaction_once(operation, visit.clone(), move |connection| {
-                Box::pin(async move {
-                    let projection = &commit.claim.projection;
-                    tables
-                        .of::<D>(connection, projection)
-                        .commit(&commit)
-                        .await?;
-                    let mut session = SqlSession::<D>::begin(connection, &visit, false).await?;
-                    let result = guarded(WHAT, limit, work.run(&mut session)).await;
-                    session.end(WHAT, result).await
-                })
+        let what = "the handler of a projection";
+        self.write_with(operation, what, work, |tables, connection| {
+            Box::pin(async move {
+                let on = &mut tables.of::<D>(connection, &commit.claim.projection);
+                on.commit(&commit).await
             })
-            .await
+        })
+        .await
     }
 
     async fn halt(&self, claim: &ShareClaim, reason: &str) -> Result<(), StorageError> {
@@ -294,13 +334,6 @@ impl<D: Dialect> OffsetStore for SqlOffsetStore<D> {
         change: ProjectionChange,
     ) -> Result<(), StorageError> {
         let operation = Operation::ChangeProjection;
-        let refuse = |error| {
-            classify::<D>(
-                operation,
-                actix_persistence_storage_api::Effect::NotStored,
-                error,
-            )
-        };
         match change {
             ProjectionChange::Pause | ProjectionChange::Resume => {
                 let paused = change == ProjectionChange::Pause;
@@ -310,19 +343,24 @@ impl<D: Dialect> OffsetStore for SqlOffsetStore<D> {
                 .await
             }
             ProjectionChange::SetOffset(offset) => {
-                let offset: Arc<str> = offset.into();
-                self.replace_shares(projection, move |shares| {
-                    let set = |share: &Progress| Progress::new(share.slices(), &*offset);
-                    Some(shares.iter().map(set).collect())
+                self.write(operation, projection, offset, |mut on, offset| {
+                    Box::pin(async move { on.get().set_offset(&offset).await })
                 })
                 .await
             }
             ProjectionChange::Divide(number) => {
-                let slices = shares_of(number).ok_or_else(|| refuse(no_such_number(number)))?;
-                let slices: Arc<[_]> = slices.into();
-                self.replace_shares(projection, move |shares| {
-                    let of = |slices| Progress::of_slices(slices, shares);
-                    slices.iter().map(of).collect()
+                self.write(operation, projection, number, |mut on, number| {
+                    Box::pin(async move { on.get().divide(number).await })
+                })
+                .await
+            }
+            ProjectionChange::RequestParked {
+                persistence_id,
+                request,
+            } => {
+                let input = (persistence_id, request);
+                self.write(operation, projection, input, |mut on, (id, request)| {
+                    Box::pin(async move { on.get().request_parked(id.as_ref(), request).await })
                 })
                 .await
             }
@@ -333,11 +371,10 @@ impl<D: Dialect> OffsetStore for SqlOffsetStore<D> {
                 .await
             }
             _ => {
-                let message = "the change is of a kind that this plugin does not know";
-                Err(refuse(crate::SqlError::refused(
-                    StorageErrorKind::Unsupported,
-                    message,
-                )))
+                let error = StorageError::new(StorageErrorKind::Unsupported, operation);
+                Err(error
+                    .not_stored()
+                    .with_message("the change is of a kind that this plugin does not know"))
             }
         }
     }
@@ -347,12 +384,105 @@ impl<D: Dialect> OffsetStore for SqlOffsetStore<D> {
         projection: &ProjectionKey,
         limit: usize,
     ) -> Result<Vec<Skipped>, StorageError> {
-        let (tables, projection) = (self.tables.clone(), projection.clone());
+        self.look(projection, move |mut on| {
+            Box::pin(async move { on.get().skipped(limit).await })
+        })
+        .await
+    }
+
+    async fn parked(
+        &self,
+        projection: &ProjectionKey,
+        slices: RangeInclusive<u16>,
+        after: Option<&PersistenceId>,
+        limit: usize,
+    ) -> Result<Vec<ParkedId>, StorageError> {
+        let after = after.cloned();
+        self.look(projection, move |mut on| {
+            Box::pin(async move { on.get().parked(&slices, after.as_ref(), limit).await })
+        })
+        .await
+    }
+
+    async fn parked_items(
+        &self,
+        projection: &ProjectionKey,
+        persistence_id: &PersistenceId,
+        limit: usize,
+    ) -> Result<Vec<ParkedItem>, StorageError> {
+        let id = persistence_id.clone();
+        self.look(projection, move |mut on| {
+            Box::pin(async move { on.get().parked_items(&id, limit).await })
+        })
+        .await
+    }
+
+    async fn begin_retry(
+        &self,
+        claim: &ShareClaim,
+        persistence_id: &PersistenceId,
+    ) -> Result<u32, StorageError> {
+        let input = (claim.clone(), persistence_id.clone());
+        let operation = Operation::BeginRetry;
+        self.write(
+            operation,
+            &claim.projection,
+            input,
+            |mut on, (claim, id)| Box::pin(async move { on.get().begin_retry(&claim, &id).await }),
+        )
+        .await
+    }
+
+    async fn note_parked(
+        &self,
+        claim: &ShareClaim,
+        persistence_id: &PersistenceId,
+        reason: &str,
+    ) -> Result<(), StorageError> {
+        let input = (claim.clone(), persistence_id.clone(), reason.to_owned());
+        let operation = Operation::NoteParked;
+        self.write(
+            operation,
+            &claim.projection,
+            input,
+            |mut on, (claim, id, reason)| {
+                Box::pin(async move { on.get().note_parked(&claim, &id, &reason).await })
+            },
+        )
+        .await
+    }
+
+    async fn replace(
+        &self,
+        replacement: Replacement,
+        work: Option<SessionWork>,
+    ) -> Result<(), StorageError> {
+        if let Some(refusal) = replacement.refusal() {
+            return Err(refusal);
+        }
+        let operation = Operation::ReplaceVersion;
+        let Some(work) = work else {
+            let tables = self.tables.clone();
+            return self
+                .connections
+                .transaction(operation, replacement, move |connection, replacement| {
+                    let tables = tables.clone();
+                    Box::pin(async move { tables.replace::<D>(connection, &replacement).await })
+                })
+                .await;
+        };
+        let what = "what the application does as versions are replaced";
+        self.write_with(operation, what, work, |tables, connection| {
+            Box::pin(async move { tables.replace::<D>(connection, &replacement).await })
+        })
+        .await
+    }
+
+    async fn live_version(&self, name: &str) -> Result<Option<u32>, StorageError> {
+        let (tables, name) = (self.tables.clone(), name.to_owned());
         self.connections
             .read(Operation::ReadProjection, move |connection| {
-                Box::pin(
-                    async move { tables.of::<D>(connection, &projection).skipped(limit).await },
-                )
+                Box::pin(async move { tables.live_version::<D>(connection, &name).await })
             })
             .await
     }

@@ -109,8 +109,8 @@ impl<D: Dialect> StoreSchema<D> {
     }
 
     /// The tables beside that of projections, by what follows on its name.
-    pub(crate) const BESIDE_PROJECTIONS: [&'static str; 4] =
-        ["share", "lease", "member", "skipped"];
+    pub(crate) const BESIDE_PROJECTIONS: [&'static str; 6] =
+        ["share", "lease", "member", "skipped", "parked", "waiting"];
 
     /// Makes the schema of the table `{projection_table}`, and of those beside it: `{share_table}` and so on.
     pub(crate) fn offset_store(names: SqlNames, table: &TableName) -> Self {

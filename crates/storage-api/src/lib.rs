@@ -35,9 +35,10 @@ pub use offset::{
     StatePosition,
 };
 pub use offset_store::{
-    InvalidProgress, InvalidProjectionKey, Lease, Piece, Progress, ProgressCommit,
-    ProjectionChange, ProjectionKey, ProjectionRecord, ShareClaim, ShareConflict, ShareRecord,
-    Skipped, TakenShare, shares_of,
+    InvalidProgress, InvalidProjectionKey, Lease, OldVersion, ParkedId, ParkedItem, ParkedRequest,
+    Piece, Progress, ProgressCommit, ProjectionChange, ProjectionKey, ProjectionRecord,
+    Replacement, ShareClaim, ShareConflict, ShareRecord, Skipped, TakenShare, Unparked,
+    VersionConflict, divided, kept_text, shares_of,
 };
 pub use persistence_ids_query::PersistenceIdsQuery;
 pub use record::{

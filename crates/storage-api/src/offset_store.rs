@@ -1,23 +1,32 @@
 //! The contract of a store that keeps how far projections have read.
 
+mod division;
+mod kept_text;
+mod parked;
 mod progress;
 mod projection_key;
 mod projection_record;
+mod replacement;
 mod share_claim;
 mod share_conflict;
 
 use std::any::Any;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use async_trait::async_trait;
 
+pub use division::divided;
+pub use kept_text::kept_text;
+pub use parked::{ParkedId, ParkedItem, ParkedRequest, Unparked};
 pub use progress::{InvalidProgress, Piece, Progress, shares_of};
 pub use projection_key::{InvalidProjectionKey, ProjectionKey};
 pub use projection_record::{Lease, ProjectionChange, ProjectionRecord, ShareRecord};
+pub use replacement::{OldVersion, Replacement, VersionConflict};
 pub use share_claim::{ProgressCommit, ShareClaim, Skipped, TakenShare};
 pub use share_conflict::ShareConflict;
 
-use crate::{SessionWork, StorageError};
+use crate::{PersistenceId, SessionWork, StorageError};
 
 /// Keeps how far projections have read, in the database of what they make.
 ///
@@ -47,6 +56,8 @@ pub trait OffsetStore: Any + Send + Sync {
     /// - **O-REGISTER-1**: After the call there is the projection. One that was there before is as it was, with its own
     ///   number of shares and its own progress.
     /// - **O-REGISTER-2**: If several calls make the same projection at the same time, all of them succeed.
+    /// - **O-REGISTER-3**: The call makes a version live if it makes it and no version of its name is live. If several calls
+    ///   make versions of one name at the same time, exactly one of them is live afterwards.
     ///
     /// # Errors
     /// The errors of the database; [`Unsupported`](crate::StorageErrorKind::Unsupported) for a number of shares that
@@ -190,9 +201,21 @@ pub trait OffsetStore: Any + Send + Sync {
     /// - **O-COMMIT-6**: An error says that nothing is stored, or that the outcome is unknown: then
     ///   [`read`](Self::read) tells it, because nothing else commits under the same epoch.
     ///
+    /// - **O-COMMIT-7**: The store adds [`handled`](ProgressCommit::handled) to the count of the share, and
+    ///   [`reached_time`](ProgressCommit::reached_time) replaces the time that is stored, unless it is `None`.
+    /// - **O-COMMIT-8**: Of an item and a reason that it skips or parks, the store keeps what [`kept_text`] leaves of it.
+    /// - **O-PARK-1**: The store stores the [parked](ProgressCommit::parked) items with the progress. The first one of an id
+    ///   that is not parked parks it, with its reason; every other one waits after those that wait already.
+    /// - **O-PARK-2**: The store removes the [unparked](ProgressCommit::unparked) items with the progress, before it adds
+    ///   parked ones. With its last item an id is no longer parked.
+    /// - **O-PARK-3**: If the unparked items are not the first ones of their id, the store refuses the commit with a
+    ///   [`ShareConflict`], and does not run the work. After an error that leaves the outcome open,
+    ///   [`parked_items`](Self::parked_items) tells it.
+    /// - **O-PARK-4**: The store refuses a commit that parks or unparks an id of slices that are not those of the share.
+    ///
     /// # Errors
     /// The errors of the database and of the work. [`Unsupported`](crate::StorageErrorKind::Unsupported) if there is work and
-    /// the store [has no transactions](Self::has_transactions).
+    /// the store [has no transactions](Self::has_transactions), or an id belongs to another share.
     ///
     /// # Cancel safety
     /// The work goes on to its end even if the future is dropped.
@@ -208,6 +231,7 @@ pub trait OffsetStore: Any + Send + Sync {
     /// - **O-HALT-1**: After the call the share is released, and has the reason. Nothing takes it before a
     ///   [`Resume`](ProjectionChange::Resume), which removes the reason, or a change of its progress.
     /// - **O-HALT-2**: The store refuses a claim that is not the latest of its share with a [`ShareConflict`].
+    /// - **O-HALT-3**: The store keeps of the reason what [`kept_text`] leaves of it.
     ///
     /// # Errors
     /// The errors of the database.
@@ -225,11 +249,22 @@ pub trait OffsetStore: Any + Send + Sync {
     /// - **O-CHANGE-3**: After [`Divide`](ProjectionChange::Divide) there are so many shares, free, and every slice has the
     ///   progress that it had. A commit under a claim from before is refused.
     /// - **O-CHANGE-4**: After [`Remove`](ProjectionChange::Remove) nothing of the projection is there. Other projections, and
-    ///   other versions of the same one, are as they were.
+    ///   other versions of the same one, are as they were: if the version was live, none of its name is live.
+    /// - **O-CHANGE-5**: [`Divide`](ProjectionChange::Divide) and [`SetOffset`](ProjectionChange::SetOffset) leave the sum of
+    ///   what the shares have handled as it was. After a division the first share has the whole sum, and each one the earliest
+    ///   of the times that shares with slices of its own had reached. After `SetOffset` none has reached a time.
+    /// - **O-PARK-5**: [`SetOffset`](ProjectionChange::SetOffset) and [`Remove`](ProjectionChange::Remove) remove what is
+    ///   parked. Every other change leaves the items that wait as they are.
+    /// - **O-REQUEST-1**: After [`RequestParked`](ProjectionChange::RequestParked) the id has the request, or each id has it
+    ///   that is parked then, in the place of any request before. It has it until a retry takes it away, or the id is no
+    ///   longer parked.
+    /// - **O-REQUEST-2**: A [`DropFirst`](ParkedRequest::DropFirst) is a [`Retry`](ParkedRequest::Retry) once the item is
+    ///   removed that was the first when it was asked for.
+    /// - **O-REQUEST-3**: The store refuses a request about one id that is not parked.
     ///
     /// # Errors
-    /// The errors of the database; [`Unsupported`](crate::StorageErrorKind::Unsupported) if there is no such projection, or for
-    /// a number of shares that [`shares_of`] does not know.
+    /// The errors of the database; [`Unsupported`](crate::StorageErrorKind::Unsupported) if there is no such projection or
+    /// parked id, or for a number of shares that [`shares_of`] does not know.
     ///
     /// # Cancel safety
     /// Dropped, the change is made or not.
@@ -255,6 +290,127 @@ pub trait OffsetStore: Any + Send + Sync {
         projection: &ProjectionKey,
         limit: usize,
     ) -> Result<Vec<Skipped>, StorageError>;
+
+    /// Returns the parked ids of these slices, both ends included, that come after an id, in the order of their bytes; at most
+    /// `limit` of them.
+    ///
+    /// # Contract
+    /// - **O-PARKED-1**: The call returns each parked id of the projection in these slices once, in the order of the bytes of
+    ///   the ids, without those up to `after` and at most `limit` of them.
+    /// - **O-PARKED-2**: Each one comes with its first item, the number of all that wait, the time at which it was parked, the
+    ///   latest reason, the number of retries, and the request that is not carried out.
+    ///
+    /// # Errors
+    /// The errors of the database; [`Corrupt`](crate::StorageErrorKind::Corrupt) if a row cannot be read.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    async fn parked(
+        &self,
+        projection: &ProjectionKey,
+        slices: RangeInclusive<u16>,
+        after: Option<&PersistenceId>,
+        limit: usize,
+    ) -> Result<Vec<ParkedId>, StorageError>;
+
+    /// Returns the first items of a parked id, at most `limit` of them; none if the id is not parked.
+    ///
+    /// # Contract
+    /// - **O-PARKED-3**: The call returns the items in the order in which they were parked, as they were given, with places
+    ///   that rise by 1 from each to the next; at most `limit` of them.
+    ///
+    /// # Errors
+    /// The errors of the database; [`Corrupt`](crate::StorageErrorKind::Corrupt) if a row cannot be read.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    async fn parked_items(
+        &self,
+        projection: &ProjectionKey,
+        persistence_id: &PersistenceId,
+        limit: usize,
+    ) -> Result<Vec<ParkedItem>, StorageError>;
+
+    /// Counts a retry of a parked id, before it is made, takes the request for it away, and returns how many were counted since
+    /// the id was parked.
+    ///
+    /// # Contract
+    /// - **O-RETRY-1**: The first call after an id was parked returns 1, and each further one the number before plus 1, whoever
+    ///   holds the share.
+    /// - **O-RETRY-2**: The call takes away a [`Retry`](ParkedRequest::Retry), and leaves every other request.
+    /// - **O-RETRY-3**: The store refuses a claim that is not the latest of its share with a [`ShareConflict`]; so does
+    ///   [`note_parked`](Self::note_parked).
+    ///
+    /// # Errors
+    /// The errors of the database; [`Unsupported`](crate::StorageErrorKind::Unsupported) if the id is not parked, or belongs
+    /// to another share.
+    ///
+    /// # Cancel safety
+    /// Dropped, the retry is counted or not.
+    async fn begin_retry(
+        &self,
+        claim: &ShareClaim,
+        persistence_id: &PersistenceId,
+    ) -> Result<u32, StorageError>;
+
+    /// Notes why a retry of a parked id has failed.
+    ///
+    /// # Contract
+    /// - **O-RETRY-4**: After the call the id has this reason, of which the store keeps what [`kept_text`] leaves of it.
+    ///   Everything else is as it was.
+    ///
+    /// # Errors
+    /// As for [`begin_retry`](Self::begin_retry).
+    ///
+    /// # Cancel safety
+    /// Dropped, the reason is noted or not.
+    async fn note_parked(
+        &self,
+        claim: &ShareClaim,
+        persistence_id: &PersistenceId,
+        reason: &str,
+    ) -> Result<(), StorageError>;
+
+    /// Makes a version of a projection live in the place of another, with what the work does in the same transaction.
+    ///
+    /// # Contract
+    /// - **O-LIVE-1**: After the call the version is live, and the old one is not: it stays, paused, with its progress, and
+    ///   what the work did is stored. If the call fails with [`NotStored`](crate::Effect::NotStored), nothing of it is.
+    /// - **O-LIVE-2**: The store refuses it with a [`VersionConflict`], and does not run the work, unless the old version is
+    ///   live and paused, and the progress of its shares is the one that the caller has seen. Without an old version it does so
+    ///   unless none of the name is live.
+    /// - **O-LIVE-3**: After the call the shares of the old version are free, and a commit under a claim from before is
+    ///   refused.
+    /// - **O-LIVE-4**: If several calls replace the same version at the same time, exactly one of them succeeds.
+    /// - **O-LIVE-5**: The store refuses versions that are not two of one name, and a version that is not there.
+    ///
+    /// After an error that leaves the outcome open, [`live_version`](Self::live_version) tells it.
+    ///
+    /// # Errors
+    /// The errors of the database and of the work. [`Unsupported`](crate::StorageErrorKind::Unsupported) if there is work and
+    /// the store [has no transactions](Self::has_transactions), for versions that are not two of one name, and if the version
+    /// that is to be live is not there.
+    ///
+    /// # Cancel safety
+    /// The work goes on to its end even if the future is dropped.
+    async fn replace(
+        &self,
+        replacement: Replacement,
+        work: Option<SessionWork>,
+    ) -> Result<(), StorageError>;
+
+    /// Returns the version of a name that is live; `None` if none is.
+    ///
+    /// # Contract
+    /// - **O-LIVE-6**: The call returns what was committed last. At every moment at most one version of a name is live, and
+    ///   [`read`](Self::read) says the same of it.
+    ///
+    /// # Errors
+    /// The errors of the database.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    async fn live_version(&self, name: &str) -> Result<Option<u32>, StorageError>;
 
     /// Checks whether the store works again; called now and then after calls have failed, until it returns `Ok`.
     ///

@@ -5,7 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::{
-    CommandTurn, Epoch, EventDeletion, PersistenceId, Revision, SequenceNr, ShareConflict, WriterId,
+    CommandTurn, Epoch, EventDeletion, PersistenceId, Revision, SequenceNr, ShareConflict,
+    VersionConflict, WriterId,
 };
 
 /// A failed call of a store: what kind, what is certain about its effect, which operation, of which id, and why.
@@ -36,6 +37,8 @@ pub enum StorageErrorKind {
     RevisionConflict,
     /// A share of a projection has another holder, or another progress; [`StorageError::share_conflict`] names both owners.
     ShareConflict,
+    /// Another version of a projection is live, or the live one goes on; [`StorageError::version_conflict`] says which.
+    VersionConflict,
     /// The store cannot be reached or is too busy now; waiting may help.
     Unavailable,
     /// The process uses every connection that it may have, while the store answers those who have one; waiting may
@@ -88,6 +91,7 @@ impl StorageErrorKind {
             StorageErrorKind::SequenceConflict
                 | StorageErrorKind::RevisionConflict
                 | StorageErrorKind::ShareConflict
+                | StorageErrorKind::VersionConflict
                 | StorageErrorKind::TooLarge
                 | StorageErrorKind::Unsupported
                 | StorageErrorKind::Extension
@@ -101,6 +105,7 @@ impl StorageErrorKind {
             StorageErrorKind::SequenceConflict => "another writer was there first",
             StorageErrorKind::RevisionConflict => "stored at another revision",
             StorageErrorKind::ShareConflict => "another owner holds the share",
+            StorageErrorKind::VersionConflict => "the version of the projection was not replaced",
             StorageErrorKind::Unavailable => "the store is not available",
             StorageErrorKind::Busy => "too much is asked of the store at once",
             StorageErrorKind::Timeout => "no answer in time",
@@ -163,6 +168,9 @@ pub enum Operation {
     HaltShare,
     CountAttempt,
     CommitProgress,
+    BeginRetry,
+    NoteParked,
+    ReplaceVersion,
 }
 
 impl Operation {
@@ -226,6 +234,9 @@ impl Operation {
             Operation::HaltShare => "halt a share of the projection",
             Operation::CountAttempt => "count an attempt of the projection",
             Operation::CommitProgress => "commit the progress of the projection",
+            Operation::BeginRetry => "begin a retry of the projection",
+            Operation::NoteParked => "note the reason of what the projection has parked",
+            Operation::ReplaceVersion => "replace the live version of the projection",
         }
     }
 }
@@ -427,6 +438,11 @@ impl StorageError {
 
     /// Returns both owners of a share, for the kind [`StorageErrorKind::ShareConflict`].
     pub fn share_conflict(&self) -> Option<&ShareConflict> {
+        self.0.source.as_deref()?.downcast_ref()
+    }
+
+    /// Returns the reason why a version was not replaced, for the kind [`StorageErrorKind::VersionConflict`].
+    pub fn version_conflict(&self) -> Option<&VersionConflict> {
         self.0.source.as_deref()?.downcast_ref()
     }
 

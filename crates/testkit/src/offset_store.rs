@@ -1,11 +1,13 @@
 //! An intercepted offset store.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    OffsetStore, Operation, PersistenceId, ProgressCommit, ProjectionChange, ProjectionKey,
-    ProjectionRecord, SessionWork, ShareClaim, Skipped, StorageError, TakenShare,
+    OffsetStore, Operation, ParkedId, ParkedItem, PersistenceId, ProgressCommit, ProjectionChange,
+    ProjectionKey, ProjectionRecord, Replacement, SessionWork, ShareClaim, Skipped, StorageError,
+    TakenShare,
 };
 use async_trait::async_trait;
 
@@ -68,6 +70,33 @@ pub enum OffsetCall {
         projection: ProjectionKey,
         limit: usize,
     },
+    Parked {
+        projection: ProjectionKey,
+        slices: RangeInclusive<u16>,
+        after: Option<PersistenceId>,
+        limit: usize,
+    },
+    ParkedItems {
+        projection: ProjectionKey,
+        persistence_id: PersistenceId,
+        limit: usize,
+    },
+    BeginRetry {
+        claim: ShareClaim,
+        persistence_id: PersistenceId,
+    },
+    NoteParked {
+        claim: ShareClaim,
+        persistence_id: PersistenceId,
+        reason: String,
+    },
+    Replace {
+        replacement: Replacement,
+        work: Option<Transaction>,
+    },
+    LiveVersion {
+        name: String,
+    },
     Ping,
     Close,
 }
@@ -90,10 +119,19 @@ pub enum OffsetAnswer {
     Attempts(u32),
     /// The answer of `skipped`.
     Skipped(Vec<Skipped>),
+    /// The answer of `parked`.
+    Parked(Vec<ParkedId>),
+    /// The answer of `parked_items`.
+    ParkedItems(Vec<ParkedItem>),
+    /// The answer of `begin_retry`.
+    Retries(u32),
+    /// The answer of `live_version`.
+    LiveVersion(Option<u32>),
 }
 
 impl OffsetCall {
-    /// Returns the projection that the call is about; `None` if it is about the whole store.
+    /// Returns the projection that the call is about, of a replacement the one that is to be live; `None` if it is about a name or
+    /// the whole store.
     pub fn projection(&self) -> Option<&ProjectionKey> {
         match self {
             OffsetCall::Register { projection, .. }
@@ -102,14 +140,21 @@ impl OffsetCall {
             | OffsetCall::Leave { projection, .. }
             | OffsetCall::TakeShare { projection, .. }
             | OffsetCall::Change { projection, .. }
-            | OffsetCall::Skipped { projection, .. } => Some(projection),
+            | OffsetCall::Skipped { projection, .. }
+            | OffsetCall::Parked { projection, .. }
+            | OffsetCall::ParkedItems { projection, .. } => Some(projection),
+            OffsetCall::Replace { replacement, .. } => Some(&replacement.projection),
             OffsetCall::ReleaseShare { claim }
             | OffsetCall::CountAttempt { claim }
+            | OffsetCall::BeginRetry { claim, .. }
+            | OffsetCall::NoteParked { claim, .. }
             | OffsetCall::Halt { claim, .. } => Some(&claim.projection),
             OffsetCall::Commit { commit, .. } => Some(&commit.claim.projection),
-            OffsetCall::Initialize | OffsetCall::Keys | OffsetCall::Ping | OffsetCall::Close => {
-                None
-            }
+            OffsetCall::Initialize
+            | OffsetCall::Keys
+            | OffsetCall::LiveVersion { .. }
+            | OffsetCall::Ping
+            | OffsetCall::Close => None,
         }
     }
 }
@@ -122,6 +167,9 @@ impl StoreCall for OffsetCall {
             OffsetCall::Read { .. }
             | OffsetCall::Keys
             | OffsetCall::Skipped { .. }
+            | OffsetCall::Parked { .. }
+            | OffsetCall::ParkedItems { .. }
+            | OffsetCall::LiveVersion { .. }
             | OffsetCall::Ping => Operation::ReadProjection,
             OffsetCall::Attend { .. } => Operation::AttendProjection,
             OffsetCall::Leave { .. } => Operation::LeaveProjection,
@@ -131,12 +179,20 @@ impl StoreCall for OffsetCall {
             OffsetCall::Commit { .. } => Operation::CommitProgress,
             OffsetCall::Halt { .. } => Operation::HaltShare,
             OffsetCall::Change { .. } => Operation::ChangeProjection,
+            OffsetCall::BeginRetry { .. } => Operation::BeginRetry,
+            OffsetCall::NoteParked { .. } => Operation::NoteParked,
+            OffsetCall::Replace { .. } => Operation::ReplaceVersion,
         }
     }
 
-    /// None: it is about a [projection](Self::projection).
+    /// The parked id that it is about; otherwise none, because it is about a [projection](Self::projection).
     fn persistence_ids(&self) -> Vec<&PersistenceId> {
-        Vec::new()
+        match self {
+            OffsetCall::ParkedItems { persistence_id, .. }
+            | OffsetCall::BeginRetry { persistence_id, .. }
+            | OffsetCall::NoteParked { persistence_id, .. } => vec![persistence_id],
+            _ => Vec::new(),
+        }
     }
 
     fn is_ping(&self) -> bool {
@@ -205,6 +261,42 @@ impl StoreKind for OffsetStores {
                 OffsetCall::Skipped { projection, limit } => {
                     let skipped = store.skipped(&projection, limit).await?;
                     return Ok(OffsetAnswer::Skipped(skipped));
+                }
+                OffsetCall::Parked {
+                    projection,
+                    slices,
+                    after,
+                    limit,
+                } => {
+                    let parked = store.parked(&projection, slices, after.as_ref(), limit);
+                    return Ok(OffsetAnswer::Parked(parked.await?));
+                }
+                OffsetCall::ParkedItems {
+                    projection,
+                    persistence_id,
+                    limit,
+                } => {
+                    let items = store.parked_items(&projection, &persistence_id, limit);
+                    return Ok(OffsetAnswer::ParkedItems(items.await?));
+                }
+                OffsetCall::BeginRetry {
+                    claim,
+                    persistence_id,
+                } => {
+                    let retries = store.begin_retry(&claim, &persistence_id).await?;
+                    return Ok(OffsetAnswer::Retries(retries));
+                }
+                OffsetCall::NoteParked {
+                    claim,
+                    persistence_id,
+                    reason,
+                } => store.note_parked(&claim, &persistence_id, &reason).await?,
+                OffsetCall::Replace { replacement, work } => {
+                    let work = work.as_ref().map(Transaction::take_once);
+                    store.replace(replacement, work).await?;
+                }
+                OffsetCall::LiveVersion { name } => {
+                    return Ok(OffsetAnswer::LiveVersion(store.live_version(&name).await?));
                 }
                 OffsetCall::Ping => store.ping().await?,
                 OffsetCall::Close => store.close().await,
@@ -338,6 +430,79 @@ impl<H: Hook<OffsetStores>> OffsetStore for Intercepted<OffsetStores, H> {
         let projection = projection.clone();
         let answer = self.call(OffsetCall::Skipped { projection, limit }).await?;
         Ok(expect_answer!(answer, OffsetAnswer::Skipped))
+    }
+
+    async fn parked(
+        &self,
+        projection: &ProjectionKey,
+        slices: RangeInclusive<u16>,
+        after: Option<&PersistenceId>,
+        limit: usize,
+    ) -> Result<Vec<ParkedId>, StorageError> {
+        let call = OffsetCall::Parked {
+            projection: projection.clone(),
+            slices,
+            after: after.cloned(),
+            limit,
+        };
+        Ok(expect_answer!(self.call(call).await?, OffsetAnswer::Parked))
+    }
+
+    async fn parked_items(
+        &self,
+        projection: &ProjectionKey,
+        persistence_id: &PersistenceId,
+        limit: usize,
+    ) -> Result<Vec<ParkedItem>, StorageError> {
+        let call = OffsetCall::ParkedItems {
+            projection: projection.clone(),
+            persistence_id: persistence_id.clone(),
+            limit,
+        };
+        let answer = self.call(call).await?;
+        Ok(expect_answer!(answer, OffsetAnswer::ParkedItems))
+    }
+
+    async fn begin_retry(
+        &self,
+        claim: &ShareClaim,
+        persistence_id: &PersistenceId,
+    ) -> Result<u32, StorageError> {
+        let call = OffsetCall::BeginRetry {
+            claim: claim.clone(),
+            persistence_id: persistence_id.clone(),
+        };
+        let answer = self.call(call).await?;
+        Ok(expect_answer!(answer, OffsetAnswer::Retries))
+    }
+
+    async fn note_parked(
+        &self,
+        claim: &ShareClaim,
+        persistence_id: &PersistenceId,
+        reason: &str,
+    ) -> Result<(), StorageError> {
+        self.done(OffsetCall::NoteParked {
+            claim: claim.clone(),
+            persistence_id: persistence_id.clone(),
+            reason: reason.to_owned(),
+        })
+        .await
+    }
+
+    async fn replace(
+        &self,
+        replacement: Replacement,
+        work: Option<SessionWork>,
+    ) -> Result<(), StorageError> {
+        let work = work.map(Transaction::new);
+        self.done(OffsetCall::Replace { replacement, work }).await
+    }
+
+    async fn live_version(&self, name: &str) -> Result<Option<u32>, StorageError> {
+        let name = name.to_owned();
+        let answer = self.call(OffsetCall::LiveVersion { name }).await?;
+        Ok(expect_answer!(answer, OffsetAnswer::LiveVersion))
     }
 
     async fn ping(&self) -> Result<(), StorageError> {

@@ -29,7 +29,8 @@ async fn return_the_slices_of_every_share_in_order(
             .into_iter()
             .map(|slices| Progress::new(slices, START));
         let shares = progress.map(ShareRecord::new).collect();
-        let expected = ProjectionRecord::new(false, shares, Vec::new());
+        let mut expected = ProjectionRecord::new(false, shares, Vec::new());
+        expected.live = true;
         expect_eq("projection", record(store, &key).await?, expected)?;
     }
     Ok(())

@@ -1,12 +1,14 @@
 //! An offset store in a file with one defect.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_sqlite::{SqliteOffsetStore, SqliteOptions};
 use actix_persistence_storage_api::{
-    OffsetStore, ProgressCommit, ProjectionChange, ProjectionKey, ProjectionRecord, SessionWork,
-    ShareClaim, Skipped, StorageError, TakenShare,
+    OffsetStore, ParkedId, ParkedItem, PersistenceId, ProgressCommit, ProjectionChange,
+    ProjectionKey, ProjectionRecord, Replacement, SessionWork, ShareClaim, Skipped, StorageError,
+    TakenShare,
 };
 use actix_persistence_tck::{BoxError, Fixture, Kit};
 use async_trait::async_trait;
@@ -123,6 +125,63 @@ pub(crate) trait OffsetDefect: Send + Sync + 'static {
         limit: usize,
     ) -> Result<Vec<Skipped>, StorageError> {
         inner.skipped(projection, limit).await
+    }
+
+    async fn parked(
+        &self,
+        inner: &SqliteOffsetStore,
+        projection: &ProjectionKey,
+        slices: RangeInclusive<u16>,
+        after: Option<&PersistenceId>,
+        limit: usize,
+    ) -> Result<Vec<ParkedId>, StorageError> {
+        inner.parked(projection, slices, after, limit).await
+    }
+
+    async fn parked_items(
+        &self,
+        inner: &SqliteOffsetStore,
+        projection: &ProjectionKey,
+        id: &PersistenceId,
+        limit: usize,
+    ) -> Result<Vec<ParkedItem>, StorageError> {
+        inner.parked_items(projection, id, limit).await
+    }
+
+    async fn begin_retry(
+        &self,
+        inner: &SqliteOffsetStore,
+        claim: &ShareClaim,
+        id: &PersistenceId,
+    ) -> Result<u32, StorageError> {
+        inner.begin_retry(claim, id).await
+    }
+
+    async fn note_parked(
+        &self,
+        inner: &SqliteOffsetStore,
+        claim: &ShareClaim,
+        id: &PersistenceId,
+        reason: &str,
+    ) -> Result<(), StorageError> {
+        inner.note_parked(claim, id, reason).await
+    }
+
+    async fn replace(
+        &self,
+        inner: &SqliteOffsetStore,
+        replacement: Replacement,
+        work: Option<SessionWork>,
+    ) -> Result<(), StorageError> {
+        inner.replace(replacement, work).await
+    }
+
+    async fn live_version(
+        &self,
+        inner: &SqliteOffsetStore,
+        name: &str,
+    ) -> Result<Option<u32>, StorageError> {
+        inner.live_version(name).await
     }
 }
 
@@ -253,6 +312,62 @@ impl OffsetStore for BrokenOffsetStore {
         limit: usize,
     ) -> Result<Vec<Skipped>, StorageError> {
         self.defect.skipped(&self.inner, projection, limit).await
+    }
+
+    async fn parked(
+        &self,
+        projection: &ProjectionKey,
+        slices: RangeInclusive<u16>,
+        after: Option<&PersistenceId>,
+        limit: usize,
+    ) -> Result<Vec<ParkedId>, StorageError> {
+        self.defect
+            .parked(&self.inner, projection, slices, after, limit)
+            .await
+    }
+
+    async fn parked_items(
+        &self,
+        projection: &ProjectionKey,
+        persistence_id: &PersistenceId,
+        limit: usize,
+    ) -> Result<Vec<ParkedItem>, StorageError> {
+        self.defect
+            .parked_items(&self.inner, projection, persistence_id, limit)
+            .await
+    }
+
+    async fn begin_retry(
+        &self,
+        claim: &ShareClaim,
+        persistence_id: &PersistenceId,
+    ) -> Result<u32, StorageError> {
+        self.defect
+            .begin_retry(&self.inner, claim, persistence_id)
+            .await
+    }
+
+    async fn note_parked(
+        &self,
+        claim: &ShareClaim,
+        persistence_id: &PersistenceId,
+        reason: &str,
+    ) -> Result<(), StorageError> {
+        self.defect
+            .note_parked(&self.inner, claim, persistence_id, reason)
+            .await
+    }
+
+    async fn replace(
+        &self,
+        replacement: Replacement,
+        work: Option<SessionWork>,
+    ) -> Result<(), StorageError> {
+        self.defect.replace(&self.inner, replacement, work).await
+    }
+
+    async fn live_version(&self, name: &str) -> Result<Option<u32>, StorageError> {
+        self.defect.live_version(&self.inner, name).await
     }
 
     fn has_transactions(&self) -> bool {

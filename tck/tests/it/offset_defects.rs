@@ -49,6 +49,24 @@ macro_rules! defect {
     ($(#[$doc:meta])* $name:ident, skipped($inner:ident, $projection:ident, $limit:ident) $body:block) => {
         defect!(@ $(#[$doc])* $name, skipped($inner: &SqliteOffsetStore, $projection: &ProjectionKey, $limit: usize) -> Vec<Skipped>, $body);
     };
+    ($(#[$doc:meta])* $name:ident, parked($inner:ident, $projection:ident, $slices:ident, $after:ident, $limit:ident) $body:block) => {
+        defect!(@ $(#[$doc])* $name, parked($inner: &SqliteOffsetStore, $projection: &ProjectionKey, $slices: RangeInclusive<u16>, $after: Option<&PersistenceId>, $limit: usize) -> Vec<ParkedId>, $body);
+    };
+    ($(#[$doc:meta])* $name:ident, parked_items($inner:ident, $projection:ident, $id:ident, $limit:ident) $body:block) => {
+        defect!(@ $(#[$doc])* $name, parked_items($inner: &SqliteOffsetStore, $projection: &ProjectionKey, $id: &PersistenceId, $limit: usize) -> Vec<ParkedItem>, $body);
+    };
+    ($(#[$doc:meta])* $name:ident, begin_retry($inner:ident, $claim:ident, $id:ident) $body:block) => {
+        defect!(@ $(#[$doc])* $name, begin_retry($inner: &SqliteOffsetStore, $claim: &ShareClaim, $id: &PersistenceId) -> u32, $body);
+    };
+    ($(#[$doc:meta])* $name:ident, note_parked($inner:ident, $claim:ident, $id:ident, $text:ident) $body:block) => {
+        defect!(@ $(#[$doc])* $name, note_parked($inner: &SqliteOffsetStore, $claim: &ShareClaim, $id: &PersistenceId, $text: &str) -> (), $body);
+    };
+    ($(#[$doc:meta])* $name:ident, replace($inner:ident, $replacement:ident, $work:ident) $body:block) => {
+        defect!(@ $(#[$doc])* $name, replace($inner: &SqliteOffsetStore, $replacement: Replacement, $work: Option<SessionWork>) -> (), $body);
+    };
+    ($(#[$doc:meta])* $name:ident, live_version($inner:ident, $text:ident) $body:block) => {
+        defect!(@ $(#[$doc])* $name, live_version($inner: &SqliteOffsetStore, $text: &str) -> Option<u32>, $body);
+    };
     (@ $(#[$doc:meta])* $name:ident, $method:ident($($args:tt)*) -> $value:ty, $body:block) => {
         $(#[$doc])*
         #[derive(Clone, Default)]

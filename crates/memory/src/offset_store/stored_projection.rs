@@ -1,20 +1,21 @@
 //! A projection as it is kept in memory.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix_persistence_storage_api::{
-    Epoch, Lease, Progress, ProjectionRecord, ShareClaim, ShareConflict, ShareRecord, Skipped,
-    TakenShare,
+    Epoch, Lease, Progress, ProgressCommit, ProjectionRecord, ShareClaim, ShareConflict,
+    ShareRecord, Skipped, TakenShare, Timestamp, divided, kept_text,
 };
 
 use super::ByKey;
+use super::parked_rows::ParkedRows;
 
 /// A projection with its shares and its members.
 pub(crate) struct StoredProjection {
     pub(super) paused: bool,
+    pub(super) live: bool,
     /// In the order of their numbers.
     shares: Vec<StoredShare>,
     /// The highest epoch of a share so far, of those included that are no more.
@@ -23,6 +24,7 @@ pub(crate) struct StoredProjection {
     members: BTreeMap<Arc<str>, End>,
     /// The latest last.
     pub(super) skipped: Vec<Skipped>,
+    pub(super) parked: ParkedRows,
 }
 
 /// A share and the latest claim to it.
@@ -36,6 +38,8 @@ pub(super) struct StoredShare {
     lease: Option<End>,
     pub(super) attempts: u32,
     pub(super) halted: Option<Arc<str>>,
+    pub(super) handled: u64,
+    pub(super) reached_time: Option<Timestamp>,
 }
 
 /// The end of a time; `None` if it lies beyond all times that there are.
@@ -56,16 +60,16 @@ pub(super) fn latest<'p>(
 }
 
 impl StoredProjection {
-    pub(super) fn new(shares: impl IntoIterator<Item = Progress>) -> Self {
+    pub(super) fn new(shares: impl IntoIterator<Item = Progress>, live: bool) -> Self {
+        let shares = shares.into_iter().map(ShareRecord::new);
         Self {
             paused: false,
-            shares: shares
-                .into_iter()
-                .map(|progress| StoredShare::free(progress, 0))
-                .collect(),
+            live,
+            shares: shares.map(|share| StoredShare::free(share, 0)).collect(),
             last_epoch: 0,
             members: BTreeMap::new(),
             skipped: Vec::new(),
+            parked: ParkedRows::default(),
         }
     }
 
@@ -78,7 +82,10 @@ impl StoredProjection {
         let members = self.members.iter();
         let members = members.filter(|&(_, &end)| !is_over(end, now));
         let members = members.map(|(owner, _)| Arc::clone(owner)).collect();
-        ProjectionRecord::new(self.paused, shares, members)
+        let mut record = ProjectionRecord::new(self.paused, shares, members);
+        record.live = self.live;
+        record.parked = self.parked.len() as u64;
+        record
     }
 
     /// Renews the leases of an owner, even those that are over, and returns the record with the owner as a member.
@@ -139,44 +146,89 @@ impl StoredProjection {
         ))
     }
 
+    /// Stores a step that is allowed, and whose unparked items are removed.
+    pub(super) fn store(&mut self, commit: ProgressCommit) {
+        let ProgressCommit {
+            claim,
+            to,
+            skipped,
+            handled,
+            reached_time,
+            parked,
+            ..
+        } = commit;
+        let share = &mut self.shares[usize::from(claim.share)];
+        share.progress = to;
+        share.attempts = 0;
+        share.handled = share.handled.saturating_add(handled);
+        share.reached_time = reached_time.or(share.reached_time);
+        self.skipped.extend(skipped.into_iter().map(|mut skipped| {
+            skipped.item = kept_text(&skipped.item).into_owned();
+            skipped.reason = kept_text(&skipped.reason).into_owned();
+            skipped
+        }));
+        parked.into_iter().for_each(|item| self.parked.add(item));
+    }
+
     pub(super) fn resume(&mut self) {
         self.paused = false;
         self.shares.iter_mut().for_each(|share| share.halted = None);
     }
 
     pub(super) fn set_offset(&mut self, offset: &str) {
-        let shares = self.shares.iter();
-        let progress = shares.map(|share| Progress::new(share.progress.slices(), offset));
-        self.replace(progress.collect());
+        let shares = self.shares.iter().map(|share| {
+            let mut new = ShareRecord::new(Progress::new(share.progress.slices(), offset));
+            new.handled = share.handled;
+            new
+        });
+        let shares = shares.collect();
+        self.replace_shares(shares);
+        self.parked.clear();
     }
 
-    pub(super) fn divide(&mut self, slices: &[RangeInclusive<u16>]) {
-        let before: Vec<_> = self.shares.iter().map(|share| &share.progress).collect();
-        let progress = slices.iter().map(|slices| {
-            Progress::of_slices(slices, before.iter().copied()).expect("shares hold all slices")
-        });
-        self.replace(progress.collect());
+    /// Divides the slices into so many shares; `None` if there cannot be so many.
+    pub(super) fn divide(&mut self, number: u16) -> Option<()> {
+        let now = Instant::now();
+        let before: Vec<_> = self.shares.iter().map(|share| share.record(now)).collect();
+        self.replace_shares(divided(&before, number)?);
+        Some(())
+    }
+
+    /// Ends all claims, and frees all shares.
+    pub(super) fn end_claims(&mut self) {
+        self.last_epoch += 1;
+        for share in &mut self.shares {
+            share.epoch = self.last_epoch;
+            share.owner = None;
+            share.lease = None;
+        }
     }
 
     /// Puts free shares in the place of all, in an epoch of their own, so that every claim from before is over.
-    fn replace(&mut self, shares: Vec<Progress>) {
+    fn replace_shares(&mut self, shares: Vec<ShareRecord>) {
         self.last_epoch += 1;
         let shares = shares.into_iter();
         self.shares = shares
-            .map(|progress| StoredShare::free(progress, self.last_epoch))
+            .map(|share| StoredShare::free(share, self.last_epoch))
             .collect();
+    }
+
+    pub(super) fn progress(&self) -> impl Iterator<Item = &Progress> {
+        self.shares.iter().map(|share| &share.progress)
     }
 }
 
 impl StoredShare {
-    fn free(progress: Progress, epoch: Epoch) -> Self {
+    fn free(share: ShareRecord, epoch: Epoch) -> Self {
         Self {
-            progress,
+            progress: share.progress,
             epoch,
             owner: None,
             lease: None,
             attempts: 0,
             halted: None,
+            handled: share.handled,
+            reached_time: share.reached_time,
         }
     }
 
@@ -189,6 +241,8 @@ impl StoredShare {
         });
         record.attempts = self.attempts;
         record.halted = self.halted.clone();
+        record.handled = self.handled;
+        record.reached_time = self.reached_time;
         record
     }
 

@@ -3,8 +3,8 @@
 //! `{now}` and `{for_update}` are those of the dialect. Values are `$1`, `$2` and so on, as in statements of an application;
 //! the first two are always the name and the version of the projection.
 
-pub(super) const INSERT_PROJECTION: &str =
-    "INSERT INTO {projection_table} (name, version, epoch, paused) VALUES ($1, $2, {now}, 0)";
+/// Values: 1 if it is live, or NULL. Only one version of a name can have the 1.
+pub(super) const INSERT_PROJECTION: &str = "INSERT INTO {projection_table} (name, version, epoch, paused, live) VALUES ($1, $2, {now}, 0, $3)";
 
 pub(super) const SELECT_KEYS: &str =
     "SELECT name, version FROM {projection_table} ORDER BY name, version";
@@ -23,14 +23,17 @@ pub(super) const LOCK_PROJECTION: &str =
 pub(super) const SET_PAUSED: &str =
     "UPDATE {projection_table} SET paused = $3 WHERE name = $1 AND version = $2";
 
-/// Values: share, progress, epoch.
+/// Values: share, progress, epoch, number of handled items, time.
 pub(super) const INSERT_SHARE: &str =
-    "INSERT INTO {share_table} (name, version, share_nr, progress, epoch, attempts)
-     VALUES ($1, $2, $3, $4, $5, 0)";
+    "INSERT INTO {share_table} (name, version, share_nr, progress, epoch, attempts, handled, reached_at)
+     VALUES ($1, $2, $3, $4, $5, 0, $6, $7)";
 
 /// The shares of a projection with their leases, in the order of their numbers.
 pub(super) const SELECT_SHARES: &str =
-    "SELECT p.paused AS paused, s.progress AS progress, s.epoch AS epoch, s.attempts AS attempts, s.halted AS halted,
+    "SELECT p.paused AS paused, p.live AS live,
+         (SELECT COUNT(*) FROM {parked_table} k WHERE k.name = $1 AND k.version = $2) AS parked,
+         s.progress AS progress, s.epoch AS epoch, s.attempts AS attempts, s.halted AS halted,
+         s.handled AS handled, s.reached_at AS reached_at,
          l.owner AS owner, l.expires - {now} AS time_left
      FROM {projection_table} p
      JOIN {share_table} s ON s.name = p.name AND s.version = p.version
@@ -41,11 +44,13 @@ pub(super) const SELECT_SHARES: &str =
 pub(super) const SELECT_MEMBERS: &str = "SELECT owner FROM {member_table}
      WHERE name = $1 AND version = $2 AND expires > {now} ORDER BY owner";
 
-pub(super) const LOCK_ALL_PROGRESS: &str = "SELECT progress FROM {share_table}
+pub(super) const LOCK_ALL_SHARES: &str =
+    "SELECT progress, epoch, attempts, halted, handled, reached_at FROM {share_table}
      WHERE name = $1 AND version = $2 ORDER BY share_nr{for_update}";
 
 /// Values: share.
-pub(super) const LOCK_SHARE: &str = "SELECT progress, epoch, attempts, halted FROM {share_table}
+pub(super) const LOCK_SHARE: &str =
+    "SELECT progress, epoch, attempts, halted, handled, reached_at FROM {share_table}
      WHERE name = $1 AND version = $2 AND share_nr = $3{for_update}";
 
 /// Values: share.
@@ -61,6 +66,10 @@ pub(super) const SELECT_HOLDER: &str = "SELECT s.epoch AS epoch, s.halted AS hal
 /// Values: share, epoch.
 pub(super) const SET_EPOCH: &str =
     "UPDATE {share_table} SET epoch = $4 WHERE name = $1 AND version = $2 AND share_nr = $3";
+
+/// Values: epoch.
+pub(super) const SET_ALL_EPOCHS: &str =
+    "UPDATE {share_table} SET epoch = $3 WHERE name = $1 AND version = $2";
 
 /// Values: share, owner, milliseconds.
 pub(super) const INSERT_LEASE: &str =
@@ -99,8 +108,9 @@ pub(super) const SELECT_OLD_MEMBERS: &str = "SELECT owner FROM {member_table}
 pub(super) const COUNT_ATTEMPT: &str = "UPDATE {share_table} SET attempts = attempts + 1
      WHERE name = $1 AND version = $2 AND share_nr = $3 AND epoch = $4";
 
-/// The fence of a commit. Values: share, epoch, progress before, progress after.
-pub(super) const SET_PROGRESS: &str = "UPDATE {share_table} SET progress = $6, attempts = 0
+/// The fence of a commit. Values: share, epoch, progress before, progress after, number of handled items, time or NULL.
+pub(super) const SET_PROGRESS: &str = "UPDATE {share_table}
+     SET progress = $6, attempts = 0, handled = handled + $7, reached_at = COALESCE($8, reached_at)
      WHERE name = $1 AND version = $2 AND share_nr = $3 AND epoch = $4 AND progress = $5";
 
 /// Values: share, epoch, reason.
@@ -133,3 +143,97 @@ pub(super) const DELETE_SKIPPED: &str =
 
 pub(super) const DELETE_PROJECTION: &str =
     "DELETE FROM {projection_table} WHERE name = $1 AND version = $2";
+
+/// Requests about parked ids, as they are stored.
+pub(super) const RETRY: i64 = 1;
+pub(super) const DROP_FIRST: i64 = 2;
+pub(super) const DROP_ALL: i64 = 3;
+
+/// Values: id.
+pub(super) const LOCK_PARKED: &str = "SELECT first_place, next_place FROM {parked_table}
+     WHERE name = $1 AND version = $2 AND persistence_id = $3{for_update}";
+
+/// Locks all parked ids, in their order.
+pub(super) const LOCK_ALL_PARKED: &str = "SELECT persistence_id FROM {parked_table}
+     WHERE name = $1 AND version = $2 ORDER BY persistence_id{for_update}";
+
+/// Values: id, slice, next place, reason, time.
+pub(super) const INSERT_PARKED: &str =
+    "INSERT INTO {parked_table} (name, version, persistence_id, slice, first_place, next_place, attempts, reason, since)
+     VALUES ($1, $2, $3, $4, 1, $5, 0, $6, $7)";
+
+/// Values: id, first place, next place.
+pub(super) const SET_PLACES: &str = "UPDATE {parked_table} SET first_place = $4, next_place = $5
+     WHERE name = $1 AND version = $2 AND persistence_id = $3";
+
+/// Values: id, place, number, item, offset, reason, record, time.
+pub(super) const INSERT_WAITING: &str =
+    "INSERT INTO {waiting_table} (name, version, persistence_id, place, item_nr, item, position, reason, content, parked_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+
+/// Values: id, last place.
+pub(super) const DELETE_WAITING_TO: &str = "DELETE FROM {waiting_table}
+     WHERE name = $1 AND version = $2 AND persistence_id = $3 AND place <= $4";
+
+/// Values: id.
+pub(super) const DELETE_PARKED_ID: &str =
+    "DELETE FROM {parked_table} WHERE name = $1 AND version = $2 AND persistence_id = $3";
+
+/// Values: first slice, last slice, id after which it begins, limit.
+pub(super) const SELECT_PARKED: &str =
+    "SELECT k.persistence_id AS persistence_id, k.first_place AS first_place, k.next_place AS next_place,
+         k.attempts AS attempts, k.reason AS reason, k.since AS since, k.request AS request,
+         k.request_place AS request_place, w.item_nr AS item_nr, w.item AS item
+     FROM {parked_table} k
+     JOIN {waiting_table} w ON w.name = k.name AND w.version = k.version AND w.persistence_id = k.persistence_id
+         AND w.place = k.first_place
+     WHERE k.name = $1 AND k.version = $2 AND k.slice >= $3 AND k.slice <= $4 AND k.persistence_id > $5
+     ORDER BY k.persistence_id LIMIT $6";
+
+/// Values: id, limit.
+pub(super) const SELECT_WAITING: &str =
+    "SELECT place, item_nr, item, position, reason, content, parked_at FROM {waiting_table}
+     WHERE name = $1 AND version = $2 AND persistence_id = $3 ORDER BY place LIMIT $4";
+
+/// Takes a request for a retry away, and leaves another one. Values: id.
+pub(super) const BEGIN_RETRY: &str = "UPDATE {parked_table} SET attempts = attempts + 1,
+         request = CASE WHEN request = 1 OR request = 2 AND request_place <> first_place THEN NULL ELSE request END
+     WHERE name = $1 AND version = $2 AND persistence_id = $3";
+
+/// Values: id.
+pub(super) const SELECT_RETRIES: &str = "SELECT attempts FROM {parked_table}
+     WHERE name = $1 AND version = $2 AND persistence_id = $3";
+
+/// Values: id, reason.
+pub(super) const NOTE_PARKED: &str = "UPDATE {parked_table} SET reason = $4
+     WHERE name = $1 AND version = $2 AND persistence_id = $3";
+
+/// Values: id, request.
+pub(super) const REQUEST_PARKED: &str =
+    "UPDATE {parked_table} SET request = $4, request_place = first_place
+     WHERE name = $1 AND version = $2 AND persistence_id = $3";
+
+/// Values: request.
+pub(super) const REQUEST_ALL_PARKED: &str =
+    "UPDATE {parked_table} SET request = $3, request_place = first_place
+     WHERE name = $1 AND version = $2";
+
+pub(super) const DELETE_ALL_PARKED: &str =
+    "DELETE FROM {parked_table} WHERE name = $1 AND version = $2";
+
+pub(super) const DELETE_ALL_WAITING: &str =
+    "DELETE FROM {waiting_table} WHERE name = $1 AND version = $2";
+
+/// Values: only the name.
+pub(super) const SELECT_LIVE: &str =
+    "SELECT version FROM {projection_table} WHERE name = $1 AND live = 1";
+
+/// Values: only the name.
+pub(super) const LOCK_VERSIONS: &str = "SELECT version, paused, live FROM {projection_table}
+     WHERE name = $1 ORDER BY version{for_update}";
+
+pub(super) const BEGIN_LIVE: &str =
+    "UPDATE {projection_table} SET live = 1 WHERE name = $1 AND version = $2";
+
+pub(super) const END_LIVE: &str =
+    "UPDATE {projection_table} SET live = NULL WHERE name = $1 AND version = $2";

@@ -1,16 +1,18 @@
 //! Statements on the tables of projections, within a transaction.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    Epoch, FromSqlValue, Lease, Progress, ProgressCommit, ProjectionKey, ProjectionRecord,
-    RowError, ShareClaim, ShareConflict, ShareRecord, Skipped, Sql, SqlRow, SqlValue,
-    StorageErrorKind, TakenShare, Timestamp, shares_of,
+    Epoch, Lease, Progress, ProgressCommit, ProjectionKey, ProjectionRecord, ShareClaim,
+    ShareConflict, ShareRecord, Skipped, Sql, SqlRow, SqlValue, StorageErrorKind, TakenShare,
+    Timestamp, divided, kept_text, shares_of,
 };
 
 use super::queries;
+use super::rows::{
+    column, corrupt, integer, limit_of, millis, number, refused, share_of, to_lease, to_share,
+};
 use crate::session::{execute, select};
 use crate::{ConnectionOf, Dialect, SqlError, SqlNames};
 
@@ -62,7 +64,7 @@ impl Tables {
             .collect()
     }
 
-    fn statement(&self, text: &str) -> Sql {
+    pub(super) fn statement(&self, text: &str) -> Sql {
         // The names are checked, and everything else is written here.
         Sql::assert_safe(self.names.fill(text).as_str().to_owned())
     }
@@ -73,12 +75,16 @@ impl<D: Dialect> Transaction<'_, D> {
         if self.epoch().await?.is_some() {
             return Ok(());
         }
-        self.run(queries::INSERT_PROJECTION, []).await?;
+        let name = self.projection.name();
+        let live = self.tables.live_version::<D>(self.connection, name).await?;
+        let is_live = live.is_none().then_some(1_i64);
+        self.run(queries::INSERT_PROJECTION, [is_live.into()])
+            .await?;
         let slices = shares_of(shares).ok_or_else(|| no_such_number(shares))?;
-        let progress = slices
+        let shares = slices
             .into_iter()
-            .map(|slices| Progress::new(slices, offset));
-        self.insert_shares(progress, 0).await
+            .map(|slices| ShareRecord::new(Progress::new(slices, offset)));
+        self.insert_shares(shares, 0).await
     }
 
     pub(super) async fn record(&mut self) -> Result<Option<ProjectionRecord>, SqlError> {
@@ -87,13 +93,17 @@ impl<D: Dialect> Transaction<'_, D> {
             return Ok(None);
         };
         let paused = column::<i64>(first, "paused")? != 0;
+        let live = column::<Option<i64>>(first, "live")?.is_some();
+        let parked = number(first, "parked")?;
         let shares = rows.iter().map(to_share).collect::<Result<_, _>>()?;
         let members = self.select(queries::SELECT_MEMBERS, []).await?;
         let members = members
             .iter()
             .map(|row| Ok(Arc::from(column::<String>(row, "owner")?)))
             .collect::<Result<_, SqlError>>()?;
-        Ok(Some(ProjectionRecord::new(paused, shares, members)))
+        let mut record = ProjectionRecord::new(paused, shares, members);
+        (record.live, record.parked) = (live, parked);
+        Ok(Some(record))
     }
 
     pub(super) async fn attend(
@@ -126,8 +136,9 @@ impl<D: Dialect> Transaction<'_, D> {
     }
 
     pub(super) async fn leave(&mut self, owner: &str) -> Result<(), SqlError> {
-        self.run(queries::DELETE_LEASES_OF, [owner.into()]).await?;
+        // In the order in which those who attend lock them.
         self.run(queries::DELETE_MEMBER, [owner.into()]).await?;
+        self.run(queries::DELETE_LEASES_OF, [owner.into()]).await?;
         Ok(())
     }
 
@@ -206,14 +217,17 @@ impl<D: Dialect> Transaction<'_, D> {
             integer(claim.epoch),
             commit.from.to_string().into(),
             commit.to.to_string().into(),
+            integer(commit.handled),
+            commit.reached_time.map(Timestamp::as_micros).into(),
         ];
         let set = self.run(queries::SET_PROGRESS, values).await?;
         self.check(claim, set).await?;
+        self.change_parked(commit).await?;
         for skipped in &commit.skipped {
             let values = [
-                skipped.item.as_str().into(),
+                kept_text(&skipped.item).as_ref().into(),
                 skipped.offset.as_str().into(),
-                skipped.reason.as_str().into(),
+                kept_text(&skipped.reason).as_ref().into(),
                 skipped.timestamp.as_micros().into(),
             ];
             self.run(queries::INSERT_SKIPPED, values).await?;
@@ -223,7 +237,11 @@ impl<D: Dialect> Transaction<'_, D> {
 
     pub(super) async fn halt(&mut self, claim: &ShareClaim, reason: &str) -> Result<(), SqlError> {
         self.lock_own_lease(claim).await?;
-        let values = [share_of(claim), integer(claim.epoch), reason.into()];
+        let values = [
+            share_of(claim),
+            integer(claim.epoch),
+            kept_text(reason).as_ref().into(),
+        ];
         let halted = self.run(queries::HALT, values).await?;
         self.check(claim, halted).await?;
         self.run(queries::DELETE_LEASE, [share_of(claim)]).await?;
@@ -243,30 +261,67 @@ impl<D: Dialect> Transaction<'_, D> {
         Ok(())
     }
 
-    /// Makes the shares anew, free and in a new epoch, with what `progress` makes of what each had.
-    pub(super) async fn replace_shares(
+    /// Lets all shares continue after an offset, free and in a new epoch, and removes what is parked.
+    pub(super) async fn set_offset(&mut self, offset: &str) -> Result<(), SqlError> {
+        self.replace_shares(|shares| {
+            let set = |share: &ShareRecord| {
+                let mut new = ShareRecord::new(Progress::new(share.progress.slices(), offset));
+                new.handled = share.handled;
+                new
+            };
+            Some(shares.iter().map(set).collect())
+        })
+        .await?;
+        self.run(queries::DELETE_ALL_WAITING, []).await?;
+        self.run(queries::DELETE_ALL_PARKED, []).await?;
+        Ok(())
+    }
+
+    /// Divides the slices into so many shares, free and in a new epoch.
+    pub(super) async fn divide(&mut self, number: u16) -> Result<(), SqlError> {
+        if shares_of(number).is_none() {
+            return Err(no_such_number(number));
+        }
+        self.replace_shares(|shares| divided(shares, number)).await
+    }
+
+    /// Makes the shares anew, free and in a new epoch, of what they were.
+    async fn replace_shares(
         &mut self,
-        progress: impl FnOnce(&[Progress]) -> Option<Vec<Progress>>,
+        new: impl FnOnce(&[ShareRecord]) -> Option<Vec<ShareRecord>>,
     ) -> Result<(), SqlError> {
-        let epoch = self.raise_epoch().await?;
-        let rows = self.select(queries::LOCK_ALL_PROGRESS, []).await?;
-        let old = rows
-            .iter()
-            .map(to_progress)
-            .collect::<Result<Vec<_>, _>>()?;
-        let new = progress(&old)
+        let (epoch, old) = self.free_all().await?;
+        let new = new(&old)
             .ok_or_else(|| SqlError::corrupt("the shares do not hold all slices between them"))?;
-        self.run(queries::DELETE_LEASES, []).await?;
         self.run(queries::DELETE_SHARES, []).await?;
         self.insert_shares(new, epoch).await
     }
 
+    /// Ends the claims to all shares, whose rows stay locked, and returns their progress.
+    pub(super) async fn end_claims(&mut self) -> Result<Vec<Progress>, SqlError> {
+        let (epoch, shares) = self.free_all().await?;
+        self.run(queries::SET_ALL_EPOCHS, [integer(epoch)]).await?;
+        Ok(shares.into_iter().map(|share| share.progress).collect())
+    }
+
+    /// Releases and locks all shares: the projection, the leases and then the shares, as all do. Returns a new epoch as well.
+    async fn free_all(&mut self) -> Result<(Epoch, Vec<ShareRecord>), SqlError> {
+        let epoch = self.raise_epoch().await?;
+        self.run(queries::DELETE_LEASES, []).await?;
+        let rows = self.select(queries::LOCK_ALL_SHARES, []).await?;
+        let shares = rows.iter().map(to_share).collect::<Result<_, _>>()?;
+        Ok((epoch, shares))
+    }
+
     pub(super) async fn remove(&mut self) -> Result<(), SqlError> {
         self.raise_epoch().await?;
+        // Those who attend lock members before leases, and those who commit lock shares before what is parked.
+        self.run(queries::DELETE_MEMBERS, []).await?;
+        self.free_all().await?;
         for delete in [
-            queries::DELETE_LEASES,
             queries::DELETE_SHARES,
-            queries::DELETE_MEMBERS,
+            queries::DELETE_ALL_WAITING,
+            queries::DELETE_ALL_PARKED,
             queries::DELETE_SKIPPED,
             queries::DELETE_PROJECTION,
         ] {
@@ -276,8 +331,9 @@ impl<D: Dialect> Transaction<'_, D> {
     }
 
     pub(super) async fn skipped(&mut self, limit: usize) -> Result<Vec<Skipped>, SqlError> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let rows = self.select(queries::SELECT_SKIPPED, [limit.into()]).await?;
+        let rows = self
+            .select(queries::SELECT_SKIPPED, [limit_of(limit)])
+            .await?;
         let skipped = rows.iter().map(|row| {
             let micros = column(row, "skipped_at")?;
             Ok(Skipped::new(
@@ -292,11 +348,17 @@ impl<D: Dialect> Transaction<'_, D> {
 
     async fn insert_shares(
         &mut self,
-        progress: impl IntoIterator<Item = Progress>,
+        shares: impl IntoIterator<Item = ShareRecord>,
         epoch: Epoch,
     ) -> Result<(), SqlError> {
-        for (nr, progress) in (0_i64..).zip(progress) {
-            let values = [nr.into(), progress.to_string().into(), integer(epoch)];
+        for (nr, share) in (0_i64..).zip(shares) {
+            let values = [
+                nr.into(),
+                share.progress.to_string().into(),
+                integer(epoch),
+                integer(share.handled),
+                share.reached_time.map(Timestamp::as_micros).into(),
+            ];
             self.run(queries::INSERT_SHARE, values).await?;
         }
         Ok(())
@@ -317,7 +379,7 @@ impl<D: Dialect> Transaction<'_, D> {
     }
 
     /// Fails unless a statement has found the share of the claim.
-    async fn check(&mut self, claim: &ShareClaim, found: u64) -> Result<(), SqlError> {
+    pub(super) async fn check(&mut self, claim: &ShareClaim, found: u64) -> Result<(), SqlError> {
         if found > 0 {
             return Ok(());
         }
@@ -351,7 +413,7 @@ impl<D: Dialect> Transaction<'_, D> {
         Ok(Err(conflict.halted(halted.map(Arc::from))))
     }
 
-    async fn run(
+    pub(super) async fn run(
         &mut self,
         text: &str,
         values: impl IntoIterator<Item = SqlValue>,
@@ -360,7 +422,7 @@ impl<D: Dialect> Transaction<'_, D> {
         execute::<D>(self.connection, &sql, values).await
     }
 
-    async fn select(
+    pub(super) async fn select(
         &mut self,
         text: &str,
         values: impl IntoIterator<Item = SqlValue>,
@@ -369,13 +431,17 @@ impl<D: Dialect> Transaction<'_, D> {
         select::<D>(self.connection, &sql, values).await
     }
 
+    pub(super) fn projection(&self) -> &ProjectionKey {
+        self.projection
+    }
+
     fn with_key(&self, values: impl IntoIterator<Item = SqlValue>) -> Vec<SqlValue> {
         let (name, version) = (self.projection.name(), self.projection.version());
         let key = [name.into(), version.into()];
         key.into_iter().chain(values).collect()
     }
 
-    fn is_missing(&self) -> SqlError {
+    pub(super) fn is_missing(&self) -> SqlError {
         let message = format!("there is no projection {}", self.projection);
         SqlError::refused(StorageErrorKind::Unsupported, message)
     }
@@ -389,62 +455,4 @@ impl<D: Dialect> Transaction<'_, D> {
 pub(super) fn no_such_number(shares: u16) -> SqlError {
     let message = format!("there cannot be {shares} shares; use 1 to 1024");
     SqlError::refused(StorageErrorKind::Unsupported, message)
-}
-
-fn to_share(row: &SqlRow) -> Result<ShareRecord, SqlError> {
-    let mut share = ShareRecord::new(to_progress(row)?);
-    share.epoch = number(row, "epoch")?;
-    share.attempts = number(row, "attempts")?;
-    share.halted = column::<Option<String>>(row, "halted")?.map(Arc::from);
-    let has_owner = row.columns().any(|column| column == "owner")
-        && column::<Option<String>>(row, "owner")?.is_some();
-    share.lease = has_owner.then(|| to_lease(row)).transpose()?;
-    Ok(share)
-}
-
-fn to_lease(row: &SqlRow) -> Result<Lease, SqlError> {
-    let left: i64 = column(row, "time_left")?;
-    let left = Duration::from_millis(u64::try_from(left).unwrap_or(0));
-    Ok(Lease::new(column::<String>(row, "owner")?, left))
-}
-
-fn to_progress(row: &SqlRow) -> Result<Progress, SqlError> {
-    let text: String = column(row, "progress")?;
-    text.parse().map_err(|error| corrupt(&error))
-}
-
-fn number<N: TryFrom<i64>>(row: &SqlRow, name: &str) -> Result<N, SqlError> {
-    let value: i64 = column(row, name)?;
-    N::try_from(value).map_err(|_| corrupt(&format_args!("the column '{name}' is {value}")))
-}
-
-fn column<T: FromSqlValue>(row: &SqlRow, name: &str) -> Result<T, SqlError> {
-    row.get(name).map_err(|error: RowError| corrupt(&error))
-}
-
-fn corrupt(error: &dyn fmt::Display) -> SqlError {
-    SqlError::corrupt(format!("a row of a projection cannot be read: {error}"))
-}
-
-fn refused(conflict: ShareConflict) -> SqlError {
-    SqlError::Refused {
-        kind: StorageErrorKind::ShareConflict,
-        message: "take the share again before going on with it".to_owned(),
-        source: Some(conflict.into()),
-    }
-}
-
-fn share_of(claim: &ShareClaim) -> SqlValue {
-    i32::from(claim.share).into()
-}
-
-fn integer(number: u64) -> SqlValue {
-    i64::try_from(number).unwrap_or(i64::MAX).into()
-}
-
-/// Returns a time as milliseconds; a longer one than can be added to the clock counts as a year.
-fn millis(duration: Duration) -> SqlValue {
-    const YEAR: i64 = 365 * 24 * 60 * 60 * 1000;
-    let millis = i64::try_from(duration.as_millis()).unwrap_or(YEAR);
-    millis.min(YEAR).into()
 }

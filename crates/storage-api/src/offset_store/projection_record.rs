@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Progress;
-use crate::Epoch;
+use super::{ParkedRequest, Progress};
+use crate::{Epoch, PersistenceId, Timestamp};
 
 /// A projection as it is stored, at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +12,10 @@ use crate::Epoch;
 pub struct ProjectionRecord {
     /// True if no process is to go on with it.
     pub paused: bool,
+    /// True if it is the version of its name that is live, from which applications read.
+    pub live: bool,
+    /// The number of persistence ids that are parked.
+    pub parked: u64,
     /// The shares, in the order of their numbers.
     pub shares: Vec<ShareRecord>,
     /// The owners that take part, in the order of their bytes.
@@ -32,6 +36,10 @@ pub struct ShareRecord {
     pub attempts: u32,
     /// The reason why it was halted, if it was.
     pub halted: Option<Arc<str>>,
+    /// The number of items that commits have handled, see [`Divide`](ProjectionChange::Divide).
+    pub handled: u64,
+    /// The time at which the last item that it is past was written, as commits have said it; `None` if none has.
+    pub reached_time: Option<Timestamp>,
 }
 
 /// The holder of a share, until a time.
@@ -52,19 +60,31 @@ pub enum ProjectionChange {
     Pause,
     /// Lets processes go on with it, and with shares that were halted.
     Resume,
-    /// Lets all shares continue after this offset.
+    /// Lets all shares continue after this offset, and removes what is parked. The counts stay, the times that were reached
+    /// do not.
     SetOffset(String),
-    /// Divides the slices into so many shares.
+    /// Divides the slices into so many shares. The first one has the counts of all then, and each one the earliest of the
+    /// times that the shares of its slices had reached.
     Divide(u16),
     /// Removes the projection with all that the store keeps of it.
     Remove,
+    /// Asks for something about parked ids, which the holders of their shares carry out. A request replaces an earlier one
+    /// that is not carried out yet.
+    RequestParked {
+        /// The parked id; `None` for all that are parked now.
+        persistence_id: Option<PersistenceId>,
+        /// The request.
+        request: ParkedRequest,
+    },
 }
 
 impl ProjectionRecord {
-    /// Makes a record from its parts.
+    /// Makes the record of a version that is not live, with nothing parked.
     pub fn new(paused: bool, shares: Vec<ShareRecord>, members: Vec<Arc<str>>) -> Self {
         Self {
             paused,
+            live: false,
+            parked: 0,
             shares,
             members,
         }
@@ -80,6 +100,8 @@ impl ShareRecord {
             lease: None,
             attempts: 0,
             halted: None,
+            handled: 0,
+            reached_time: None,
         }
     }
 }

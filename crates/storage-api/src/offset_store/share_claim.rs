@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Progress, ProjectionKey};
-use crate::{Epoch, Timestamp};
+use super::{ParkedItem, Progress, ProjectionKey, Unparked};
+use crate::{Epoch, Operation, StorageError, StorageErrorKind, Timestamp};
 
 /// The right to go on with a share, until it is taken again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -75,17 +75,77 @@ pub struct ProgressCommit {
     pub to: Progress,
     /// The items that were skipped on the way, to be kept for a person.
     pub skipped: Vec<Skipped>,
+    /// The number of items that it handled, retries of parked ones included.
+    pub handled: u64,
+    /// The time at which the last item that it is past was written; `None` leaves the one that is stored.
+    pub reached_time: Option<Timestamp>,
+    /// The items that are to wait from now on, in their order. The first one of an id that is not parked parks it.
+    pub parked: Vec<ParkedItem>,
+    /// The items of a parked id that need not wait any longer.
+    pub unparked: Option<Unparked>,
 }
 
 impl ProgressCommit {
-    /// Makes a step that skips nothing.
+    /// Makes a step that has handled nothing, and skips and parks nothing.
     pub fn new(claim: ShareClaim, from: Progress, to: Progress) -> Self {
         Self {
             claim,
             from,
             to,
             skipped: Vec::new(),
+            handled: 0,
+            reached_time: None,
+            parked: Vec::new(),
+            unparked: None,
         }
+    }
+
+    /// Returns the step, which has handled so many items.
+    #[must_use]
+    pub fn with_handled(mut self, handled: u64) -> Self {
+        self.handled = handled;
+        self
+    }
+
+    /// Returns the step, which is past an item that was written at this time.
+    #[must_use]
+    pub fn with_reached_time(mut self, reached_time: Timestamp) -> Self {
+        self.reached_time = Some(reached_time);
+        self
+    }
+
+    /// Returns the step, which lets this item wait as well.
+    #[must_use]
+    pub fn with_parked(mut self, item: ParkedItem) -> Self {
+        self.parked.push(item);
+        self
+    }
+
+    /// Returns the step, after which these items do not wait any longer: the first ones of a parked id, as the store has
+    /// returned them, none left out. Without any the step stays as it is.
+    #[must_use]
+    pub fn with_unparked(mut self, items: &[ParkedItem]) -> Self {
+        if let [first, ..] = items {
+            let last = items.last().map_or(first.place, |last| last.place);
+            let id = first.persistence_id.clone();
+            self.unparked = Some(Unparked::new(id, first.place..=last));
+        }
+        self
+    }
+
+    /// Returns the error if no store may take the step, because it parks an id of slices that are none of the share's, or one
+    /// that is none. For plugins.
+    pub fn refusal(&self) -> Option<StorageError> {
+        let slices = self.from.slices();
+        let parked = self.parked.iter().map(|item| &item.persistence_id);
+        let unparked = self.unparked.iter().map(|items| &items.persistence_id);
+        let mut ids = parked.chain(unparked);
+        let other = ids.find(|id| id.validate().is_err() || !slices.contains(&id.slice()))?;
+        let error = StorageError::new(StorageErrorKind::Unsupported, Operation::CommitProgress)
+            .not_stored()
+            .with_persistence_id(other.clone())
+            .with_message("it belongs to another share");
+        Some(error)
     }
 
     /// Returns the step, which skips this as well.

@@ -25,7 +25,7 @@ pub struct ShareConflict {
     /// The owner that holds the share or has held it last; `None` if it was released or is not there.
     pub stored: Option<Arc<str>>,
     /// The epoch in which it was taken last. If it is that of the claim, the stored progress is another than that on which
-    /// the commit was to follow.
+    /// the commit was to follow, or the items that it unparks are not the first ones.
     pub stored_epoch: Epoch,
     /// The reason why the share was halted, if it was.
     pub halted: Option<Arc<str>>,
