@@ -4,22 +4,24 @@ use std::any::Any;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_persistent_actor::{Event, Serializers};
 use actix_persistence_storage_api::{
     EventOffset, EventSelection, EventsQuery, PersistenceId, PersistenceIdsQuery, ReplayRange,
-    SequenceNr,
+    SequenceNr, Timestamp,
 };
 use tokio::runtime::Handle;
 
 use super::following::Following;
 use super::many_ids::ManyIds;
+use super::offset_at::earlier;
 use super::one_id::OneId;
 use super::{EventStream, EventTail, RecordStream};
 use crate::pages::Pages;
 use crate::reading::Reading;
-use crate::{NoQueries, PersistenceIdsStream, QuerySettings};
+use crate::{NoQueries, PersistenceIdsStream, QueryError, QuerySettings};
 
 /// Queries over the events of one journal; clones share it.
 ///
@@ -215,6 +217,63 @@ impl EventQuery {
         range: ReplayRange,
     ) -> RecordStream<SequenceNr> {
         self.of_one(persistence_id, range, true)
+    }
+
+    /// Returns an offset after which a reader gets every event that was written at this time or later, by the clock of its
+    /// writer; some that were written before it come as well.
+    ///
+    /// As [`offset_at_within`](Self::offset_at_within) with a [margin](Self::CLOCK_MARGIN) of a minute.
+    ///
+    /// # Errors
+    /// As [`offset_at_within`](Self::offset_at_within).
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn offset_at(&self, time: Timestamp) -> Result<EventOffset, QueryError> {
+        self.offset_at_within(time, Self::CLOCK_MARGIN).await
+    }
+
+    /// The margin of [`offset_at`](Self::offset_at).
+    pub const CLOCK_MARGIN: Duration = Duration::from_secs(60);
+
+    /// Returns an offset as [`offset_at`](Self::offset_at) does, with this margin for clocks that differ.
+    ///
+    /// Events have the times of their writers and stand in the order of their commits. No event of that time or later is missing
+    /// if none has a time that is later by more than the margin than that of an event that was committed after it. So the
+    /// margin is to be longer than the difference of any two clocks and the longest time from the making of an event to its
+    /// commit, together. Of those before the time, events come of up to twice the margin, and the rest of a transaction.
+    ///
+    /// A place in each partition is found by halving its numbers, with pages of one event: a few dozen for each.
+    /// The offset is valid for every selection.
+    ///
+    /// # Errors
+    /// The errors of the journal, and an event that cannot be read if the search meets one.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn offset_at_within(
+        &self,
+        time: Timestamp,
+        margin: Duration,
+    ) -> Result<EventOffset, QueryError> {
+        Ok(self.pages.offset_at(earlier(time, margin)).await?)
+    }
+
+    /// Returns an offset that no event of the selection is after which was confirmed before the call: a reader that
+    /// [has reached](EventOffset::has_reached) it got all of them.
+    ///
+    /// After deletes, readers may only ever reach a lower one, which a later call returns.
+    ///
+    /// # Errors
+    /// The errors of the journal.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn newest_offset(
+        &self,
+        selection: &EventSelection,
+    ) -> Result<EventOffset, QueryError> {
+        Ok(self.pages.newest_offset(selection).await?)
     }
 
     fn of_many(
