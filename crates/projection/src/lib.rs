@@ -5,7 +5,9 @@ mod delivery;
 mod handlers;
 mod membership;
 mod node;
+mod parked;
 mod pieces;
+mod progress;
 mod projection;
 mod projection_error;
 mod projection_settings;
@@ -19,6 +21,7 @@ mod stored_projection;
 mod to_actor;
 
 pub use handlers::{AtLeastOnceHandler, ExactlyOnceHandler, GroupHandler};
+pub use progress::{Behind, ProjectionProgress, ShareProgress};
 pub use projection::{Projection, ProjectionBuilder};
 pub use projection_error::{AppliedError, ProjectionError, ResetError};
 pub use projection_settings::{OnFailure, ProjectionSettings};
