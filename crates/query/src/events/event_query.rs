@@ -9,8 +9,8 @@ use std::time::Duration;
 use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_persistent_actor::{Event, Serializers};
 use actix_persistence_storage_api::{
-    EventOffset, EventSelection, EventsQuery, PersistenceId, PersistenceIdsQuery, ReplayRange,
-    SequenceNr, Timestamp,
+    EventOffset, EventSelection, EventsQuery, Operation, PersistenceId, PersistenceIdsQuery,
+    ReplayRange, SequenceNr, Timestamp,
 };
 use tokio::runtime::Handle;
 
@@ -18,9 +18,10 @@ use super::following::Following;
 use super::many_ids::ManyIds;
 use super::offset_at::earlier;
 use super::one_id::OneId;
-use super::{EventStream, EventTail, RecordStream};
+use super::{EventEnvelope, EventStream, EventTail, RecordEnvelope, RecordStream, Undecodable};
 use crate::pages::Pages;
 use crate::reading::Reading;
+use crate::store::event_queries;
 use crate::{NoQueries, PersistenceIdsStream, QueryError, QuerySettings};
 
 /// Queries over the events of one journal; clones share it.
@@ -274,6 +275,43 @@ impl EventQuery {
         selection: &EventSelection,
     ) -> Result<EventOffset, QueryError> {
         Ok(self.pages.newest_offset(selection).await?)
+    }
+
+    /// Returns the offset after an event, found by its key; `None` if it was never stored, is deleted, or is purged.
+    ///
+    /// # Errors
+    /// The errors of the journal.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn offset_of(
+        &self,
+        persistence_id: &PersistenceId,
+        sequence_nr: SequenceNr,
+    ) -> Result<Option<EventOffset>, QueryError> {
+        let (operation, id) = (Operation::QueryEvents, persistence_id.clone());
+        let found = self.pages.call(operation, move |journal| async move {
+            let queries = event_queries(&*journal, operation)?;
+            queries.offset_of(&id, sequence_nr).await
+        });
+        Ok(found.await?)
+    }
+
+    /// Decodes an event as the streams do; `None` if it stands for no event of today. The envelope keeps the record as well.
+    ///
+    /// # Errors
+    /// Returns the event with the error of decoding it, which may be
+    /// [transient](actix_persistence_persistent_actor::DecodeError::is_transient).
+    pub fn decode<E: Event>(
+        &self,
+        envelope: RecordEnvelope,
+    ) -> Result<Option<EventEnvelope<E>>, Box<Undecodable>> {
+        let id = &envelope.persistence_id;
+        match self.serializers.decode_event::<E>(id, &envelope.record) {
+            Ok(event) if event.events.is_empty() => Ok(None),
+            Ok(event) => Ok(Some(envelope.with_decoded(event, true))),
+            Err(error) => Err(Box::new(Undecodable { envelope, error })),
+        }
     }
 
     fn of_many(
