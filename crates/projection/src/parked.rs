@@ -1,16 +1,11 @@
 //! What waits because a handler failed, and what is asked for about it.
 
-use std::ops::RangeInclusive;
-
 use actix_persistence_storage_api::{
-    NUMBER_OF_SLICES, ParkedId, ParkedItem, ParkedRequest, PersistenceId, ProjectionChange,
-    StorageError,
+    ParkedId, ParkedItem, ParkedRequest, PersistenceId, ProjectionChange, StorageError,
 };
 
 use crate::StoredProjection;
-
-/// Every slice.
-const ALL_SLICES: RangeInclusive<u16> = 0..=NUMBER_OF_SLICES - 1;
+use crate::places::ALL_SLICES;
 
 /// What waits because the handler failed for it, or for something before it.
 ///
