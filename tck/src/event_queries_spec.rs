@@ -10,6 +10,7 @@ mod ids;
 mod newest;
 mod offset;
 mod pages;
+mod place;
 mod selection;
 mod while_written;
 
@@ -24,6 +25,7 @@ pub(crate) const SPEC: Spec<dyn Journal> = Spec {
         offset::CASES,
         deletes::CASES,
         newest::CASES,
+        place::CASES,
         while_written::CASES,
     ],
 };

@@ -6,6 +6,7 @@ use crate::case::Spec;
 
 mod changes;
 mod ids;
+mod last;
 mod offset;
 mod while_written;
 
@@ -16,6 +17,7 @@ pub(crate) const SPEC: Spec<dyn StateStore> = Spec {
         ids::CASES,
         changes::CASES,
         offset::CASES,
+        last::CASES,
         while_written::CASES,
     ],
 };

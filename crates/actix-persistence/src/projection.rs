@@ -5,13 +5,14 @@ use crate::query::QueriesError;
 use actix_persistence_persistent_actor::UnknownStore;
 
 pub use actix_persistence_projection::{
-    AppliedError, AtLeastOnceHandler, ChangeSource, EventSource, ExactlyOnceHandler, GroupHandler,
-    OnFailure, Project, Projection, ProjectionBuilder, ProjectionError, ProjectionSettings,
-    ProjectionStatus, Projections, ResetError, ShareState, ShareStatus, Source, StoredProjection,
+    AppliedError, AtLeastOnceHandler, Behind, ChangeSource, EventSource, ExactlyOnceHandler,
+    GroupHandler, OnFailure, Project, Projection, ProjectionBuilder, ProjectionError,
+    ProjectionProgress, ProjectionSettings, ProjectionStatus, Projections, ResetError,
+    ShareProgress, ShareState, ShareStatus, Source, StoredProjection,
 };
 pub use actix_persistence_storage_api::{
-    ExtensionError, InvalidProjectionKey, Lease, ProjectionKey, ProjectionRecord, Session,
-    ShareRecord, Skipped,
+    ExtensionError, InvalidProjectionKey, Lease, ParkedId, ParkedItem, ParkedRequest,
+    ProjectionKey, ProjectionRecord, Session, ShareRecord, Skipped,
 };
 
 pub use crate::projections::NewProjection;

@@ -3,9 +3,7 @@
 mod batch;
 mod ids;
 mod interrupts;
-mod moment;
 
-use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -15,8 +13,10 @@ use actix_persistence::{
 };
 use anyhow::Context;
 
+use crate::moment::Moment;
+use crate::opening::NOTHING_MADE;
 use crate::outcome::Outcome;
-use moment::Moment;
+use crate::output::say;
 
 /// The tasks that `cleanup` can do with each id.
 #[derive(clap::Subcommand)]
@@ -113,11 +113,6 @@ pub(crate) struct Run {
     #[arg(value_name = "PERSISTENCE-ID", required_unless_present = "ids_from")]
     ids: Vec<String>,
 }
-
-/// The reason why the command does not make stores that the application would make: an empty database in the wrong
-/// place would hide the right one.
-const NOTHING_MADE: &str = "could not open the stores; this program makes no database and no table, so check the config, and \
-    the directory from which its relative paths go";
 
 pub(crate) fn run(builder: Builder, command: Command) -> anyhow::Result<Outcome> {
     let (task, run) = command.split();
@@ -243,9 +238,4 @@ async fn preview(cleanup: &Cleanup, task: Task, ids: &[PersistenceId]) -> anyhow
         say(format_args!("{id}: {preview}"))?;
     }
     Ok(Outcome::Done)
-}
-
-/// Writes a line to the output.
-fn say(line: std::fmt::Arguments<'_>) -> anyhow::Result<()> {
-    writeln!(io::stdout(), "{line}").context("could not write to the standard output")
 }

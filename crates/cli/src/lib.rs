@@ -1,8 +1,13 @@
 #![doc = include_str!("../README.md")]
 
 mod cleanup;
+mod moment;
+mod opening;
 mod outcome;
+mod output;
+mod projections;
 mod schema;
+mod signals;
 
 use std::process::ExitCode;
 
@@ -26,6 +31,9 @@ enum Command {
     /// Delete what actors stored, of some persistence ids; the application should not run them meanwhile.
     #[command(subcommand)]
     Cleanup(cleanup::Command),
+    /// Look at projections and manage them, whether or not the application runs.
+    #[command(subcommand)]
+    Projections(projections::Command),
 }
 
 /// Does what the arguments of the process say, with the plugins that the builder knows.
@@ -36,6 +44,7 @@ pub fn main(builder: Builder) -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Schema(arguments) => schema::run(builder, &arguments).map(|()| Outcome::Done),
         Command::Cleanup(command) => cleanup::run(builder, command),
+        Command::Projections(command) => projections::run(builder, command),
     };
     match result {
         Ok(outcome) => outcome.into(),

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 pub(crate) enum Outcome {
     /// The command has done all its work.
     Done,
-    /// The command has done nothing, because neither `--yes` nor `--dry-run` was on the command line.
+    /// The command has done nothing, because `--yes` was not on the command line, nor `--dry-run` where there is one.
     Refused,
     /// The command was interrupted by Ctrl-C before everything was done.
     Interrupted,

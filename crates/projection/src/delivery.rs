@@ -50,17 +50,27 @@ impl<T: Send + Sync, H: ExactlyOnceHandler<T>> GroupHandler<T> for OneByOne<H> {
 }
 
 impl<S: Source> Delivery<S> {
-    /// Returns the work of the transaction for these items; none if they are handled before it.
-    pub(crate) fn work(&self, items: &Arc<[S::Item]>, range: Range<usize>) -> Option<SessionWork> {
+    /// Returns the work of the transaction for the items of these ranges, none of which is empty; none if they are handled before
+    /// it.
+    pub(crate) fn work(
+        &self,
+        items: &Arc<[S::Item]>,
+        ranges: &[Range<usize>],
+    ) -> Option<SessionWork> {
         let Delivery::InTransaction(handler) = self else {
             return None;
         };
-        if range.is_empty() {
+        if ranges.is_empty() {
             return None;
         }
-        let (handler, items) = (Arc::clone(handler), Arc::clone(items));
+        let (handler, items, ranges) = (Arc::clone(handler), Arc::clone(items), ranges.to_vec());
         Some(SessionWork::new(move |session| {
-            Box::pin(async move { handler.handle_group(session, &items[range]).await })
+            Box::pin(async move {
+                for range in ranges {
+                    handler.handle_group(session, &items[range]).await?;
+                }
+                Ok(())
+            })
         }))
     }
 
@@ -70,7 +80,7 @@ impl<S: Source> Delivery<S> {
     /// Once it is told to stop, no further item is handed over, and those that are under way end.
     pub(crate) async fn before(
         &self,
-        items: &[S::Item],
+        items: Vec<&S::Item>,
         stop: &watch::Receiver<bool>,
     ) -> Result<(), NotHandled> {
         let Delivery::Before(handler, concurrency) = self else {

@@ -37,6 +37,8 @@ pub(crate) struct Node<S: Source> {
     pub(crate) stop: watch::Receiver<bool>,
     /// Told while somebody waits for the progress.
     pub(crate) awaited: watch::Receiver<()>,
+    /// Told when something was asked for about parked ids.
+    pub(crate) requests: watch::Receiver<()>,
 }
 
 /// The shares that this process has.
@@ -199,6 +201,7 @@ impl<S: Source> Node<S> {
             renewed: held.renewed.clone(),
             stop: stops,
             awaited: self.awaited.clone(),
+            requests: self.requests.clone(),
         };
         let task = held.runners.spawn(runner.run(taken.clone()));
         held.tasks.insert(task.id(), nr);

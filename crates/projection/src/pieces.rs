@@ -7,6 +7,7 @@ use actix_persistence_storage_api::{
 };
 
 use crate::ResetError;
+use crate::places::ALL_SLICES;
 
 /// The offsets after which the slices of a share continue.
 ///
@@ -111,9 +112,7 @@ impl<P: Position> Pieces<P> {
 impl<P: Position> Piece<P> {
     /// Returns whether slices of the piece are in a partition.
     fn meets(&self, partition: Partition) -> bool {
-        let size = NUMBER_OF_SLICES / partition.of();
-        let first = partition.nr() * size;
-        *self.slices.start() <= first + (size - 1) && first <= *self.slices.end()
+        meets(&self.slices, partition)
     }
 
     /// Removes the places in partitions in which the piece has no slices: no reader of its share gets there.
@@ -142,16 +141,34 @@ impl<P: Position> Piece<P> {
 /// Returns whether everything before an offset was handled in all slices of a progress; false if its offsets are of another
 /// kind.
 pub(crate) fn has_reached<P: Position>(progress: &Progress, offset: &Offset<P>) -> bool {
+    has_reached_in(progress, &ALL_SLICES, offset)
+}
+
+/// Returns the same about those slices of a progress that are among these.
+pub(crate) fn has_reached_in<P: Position>(
+    progress: &Progress,
+    among: &RangeInclusive<u16>,
+    offset: &Offset<P>,
+) -> bool {
     let Ok(Pieces(pieces)) = Pieces::<P>::of(progress) else {
         return false;
     };
     pieces.iter().all(|piece| {
+        let first = *piece.slices.start().max(among.start());
+        let last = *piece.slices.end().min(among.end());
         let mut ends = offset.positions();
         ends.all(|(partition, end)| {
             let at = piece.offset.position(partition);
-            !piece.meets(partition) || at.is_some_and(|at| at >= end)
+            first > last || !meets(&(first..=last), partition) || at.is_some_and(|at| at >= end)
         })
     })
+}
+
+/// Returns whether slices, of which there is at least one, are in a partition.
+fn meets(slices: &RangeInclusive<u16>, partition: Partition) -> bool {
+    let size = NUMBER_OF_SLICES / partition.of();
+    let first = partition.nr() * size;
+    *slices.start() <= first + (size - 1) && first <= *slices.end()
 }
 
 /// Fails if an offset cannot take the place of those of a progress. The start of everything is of any kind.

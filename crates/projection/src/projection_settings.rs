@@ -19,6 +19,9 @@ pub struct ProjectionSettings {
     pub lease: Duration,
     /// The rule for an item for which the handler fails.
     pub on_failure: OnFailure,
+    /// The most persistence ids of a share that may be parked at the same time; one more halts the share. Each is kept in
+    /// memory by the process that has the share.
+    pub max_parked_ids: usize,
     /// The number of attempts at an item before that is done, at least 1; of those that fail together, each has so many
     /// alone.
     pub max_attempts: u32,
@@ -43,11 +46,17 @@ pub enum OnFailure {
     Stop,
     /// Goes on after the item, and writes down what was skipped, in the same transaction as the progress.
     Skip,
+    /// Parks the id of the item, in the same transaction as the progress: the item and all later ones of that id wait in their
+    /// order in the offset store, and other ids go on.
+    ///
+    /// They wait until somebody [retries](crate::Projection::retry) or [drops](crate::Projection::drop_first) them. An id that
+    /// was parked stays so if the rule is changed later.
+    Park,
 }
 
 impl Default for ProjectionSettings {
-    /// Returns 1 share, groups of what is there up to 100, 8 ids at a time, a lease of 10 s, `Stop` after 5 attempts, delays
-    /// from 200 ms to 30 s, and 1 s for progress without items.
+    /// Returns 1 share, groups of what is there up to 100, 8 ids at a time, a lease of 10 s, `Stop` after 5 attempts, 100
+    /// parked ids, delays from 200 ms to 30 s, and 1 s for progress without items.
     fn default() -> Self {
         Self {
             shares: 1,
@@ -56,6 +65,7 @@ impl Default for ProjectionSettings {
             concurrency: 8,
             lease: Duration::from_secs(10),
             on_failure: OnFailure::Stop,
+            max_parked_ids: 100,
             max_attempts: 5,
             min_back_off: Duration::from_millis(200),
             max_back_off: Duration::from_secs(30),

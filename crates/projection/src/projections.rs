@@ -33,6 +33,17 @@ impl Projections {
         self.store.keys().await
     }
 
+    /// Returns the version of a name from which applications read; `None` if none is live.
+    ///
+    /// # Errors
+    /// The errors of the offset store.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn live_version(&self, name: &str) -> Result<Option<u32>, StorageError> {
+        self.store.live_version(name).await
+    }
+
     /// Returns the handle of one of them, even if it is not there.
     pub fn projection(&self, key: ProjectionKey) -> StoredProjection {
         StoredProjection::new(key, Arc::clone(&self.store), Arc::clone(&self.keeper))

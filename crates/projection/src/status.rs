@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use actix_persistence_storage_api::Timestamp;
 use tokio::time::Instant;
 
 /// The state of a projection, as this process sees it.
@@ -34,7 +35,16 @@ pub struct ShareStatus {
     pub handled: u64,
     /// The number of items that were skipped since then.
     pub skipped: u64,
-    /// The time since the share was last busy: with a group, with a failure, or with progress that brought no items.
+    /// The number of persistence ids of the share that are parked.
+    pub parked: usize,
+    /// The time at which the last item was written that the share is past, by the clock of its writer; `None` before this
+    /// process has handled one.
+    pub reached_time: Option<Timestamp>,
+    /// The time at which the item was written that the share is busy with; `None` if it waits for new ones. The distance from
+    /// now is how far it is behind in time.
+    pub busy_with: Option<Timestamp>,
+    /// The time since the share last got on: since it began or stored a group, since its failures began, or since progress that
+    /// brought no items.
     pub since_last_turn: Duration,
     /// The last error, until an item was handled after it.
     pub error: Option<Arc<str>>,
@@ -56,14 +66,16 @@ pub enum ShareState {
 
 impl ProjectionStatus {
     /// Returns whether everything that this process has goes on: it has heard from the offset store within this time, which
-    /// should be longer than the lease, and no share is halted or is trying again for longer than that.
+    /// should be longer than the lease and than any handler takes, and no share is halted, or tries the same again or is busy
+    /// with the same items for longer than that.
     ///
-    /// A projection that is only far behind is healthy.
+    /// A projection that is only far behind is healthy, and so is one that has parked ids.
     pub fn is_healthy(&self, within: Duration) -> bool {
         let looks = self.since_last_look.is_some_and(|since| since <= within);
         let goes_on = |share: &ShareStatus| match share.state {
-            ShareState::Running | ShareState::Left => true,
-            ShareState::Retrying => share.since_last_turn <= within,
+            ShareState::Left => true,
+            ShareState::Running if share.busy_with.is_none() => true,
+            ShareState::Running | ShareState::Retrying => share.since_last_turn <= within,
             ShareState::Halted => false,
         };
         looks && self.shares.values().all(goes_on)
@@ -88,6 +100,9 @@ pub(crate) struct ShareFacts {
     pub(crate) state: ShareState,
     pub(crate) handled: u64,
     pub(crate) skipped: u64,
+    pub(crate) parked: usize,
+    pub(crate) reached_time: Option<Timestamp>,
+    pub(crate) busy_with: Option<Timestamp>,
     pub(crate) last_turn: Instant,
     pub(crate) error: Option<Arc<str>>,
 }
@@ -100,6 +115,9 @@ impl Board {
                 state: share.state,
                 handled: share.handled,
                 skipped: share.skipped,
+                parked: share.parked,
+                reached_time: share.reached_time,
+                busy_with: share.busy_with,
                 since_last_turn: share.last_turn.elapsed(),
                 error: share.error.clone(),
             };
@@ -138,6 +156,9 @@ impl Board {
             state: ShareState::Running,
             handled: 0,
             skipped: 0,
+            parked: 0,
+            reached_time: None,
+            busy_with: None,
             last_turn: Instant::now(),
             error: None,
         };

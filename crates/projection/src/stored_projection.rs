@@ -3,24 +3,26 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use actix_persistence_storage_api::{
     Offset, OffsetStore, Position, ProjectionChange, ProjectionKey, ProjectionRecord, Skipped,
     StorageError,
 };
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
-use crate::ResetError;
-use crate::pieces::check_kind;
+use crate::{ProjectionProgress, ResetError};
 
 /// A projection as it is stored, for all processes that run it, and even if none does.
 ///
 /// Changes reach the processes that run it at their next look, after a quarter of their lease at most.
 pub struct StoredProjection {
-    key: ProjectionKey,
-    store: Arc<dyn OffsetStore>,
-    /// Tells the part of this process, if there is one, that something was changed.
+    pub(crate) key: ProjectionKey,
+    pub(crate) store: Arc<dyn OffsetStore>,
+    /// Told that something was changed, if this process runs the projection.
     look: Arc<Notify>,
+    /// Told that something was asked for about parked ids, if this process runs the projection.
+    pub(crate) requests: watch::Sender<()>,
     /// Keeps the stores open.
     _keeper: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -36,6 +38,7 @@ impl StoredProjection {
             key,
             store,
             look: Arc::default(),
+            requests: watch::Sender::default(),
             _keeper: Some(keeper),
         }
     }
@@ -50,6 +53,7 @@ impl StoredProjection {
             key,
             store,
             look,
+            requests: watch::Sender::default(),
             _keeper: None,
         }
     }
@@ -68,6 +72,31 @@ impl StoredProjection {
     /// Has no effect that could be lost.
     pub async fn record(&self) -> Result<Option<ProjectionRecord>, StorageError> {
         self.store.read(&self.key).await
+    }
+
+    /// Returns the progress over all processes, from which rates and the time by which it is behind are computed; `None` if
+    /// the projection is not there.
+    ///
+    /// # Errors
+    /// The errors of the offset store.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn progress(&self) -> Result<Option<ProjectionProgress>, StorageError> {
+        let record = self.record().await?;
+        Ok(record.map(|record| ProjectionProgress::new(&record, Instant::now())))
+    }
+
+    /// Returns whether this version is the one of its name from which applications read.
+    ///
+    /// # Errors
+    /// The errors of the offset store.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn is_live(&self) -> Result<bool, StorageError> {
+        let live = self.store.live_version(self.key.name()).await?;
+        Ok(live == Some(self.key.version()))
     }
 
     /// Returns what was skipped, the latest first, at most `limit` of it.
@@ -104,7 +133,7 @@ impl StoredProjection {
     }
 
     /// Lets all shares go on after this offset: what was handled after it is handled again. What the handler has stored stays
-    /// as it is: remove it first, while the projection is paused.
+    /// as it is: remove it first, while the projection is paused. What is parked is removed.
     ///
     /// # Errors
     /// [`ResetError`]. An offset of another kind or of other partitions than the stored progress is refused; a projection
@@ -113,10 +142,8 @@ impl StoredProjection {
     /// # Cancel safety
     /// Dropped, it is set or not.
     pub async fn reset<P: Position>(&self, offset: &Offset<P>) -> Result<(), ResetError> {
-        if let Some(record) = self.record().await? {
-            for share in &record.shares {
-                check_kind(&share.progress, offset)?;
-            }
+        if let Some(progress) = self.progress().await? {
+            progress.check(offset)?;
         }
         let offset = offset.to_string();
         self.change(ProjectionChange::SetOffset(offset)).await?;
@@ -147,7 +174,7 @@ impl StoredProjection {
         self.change(ProjectionChange::Remove).await
     }
 
-    async fn change(&self, change: ProjectionChange) -> Result<(), StorageError> {
+    pub(crate) async fn change(&self, change: ProjectionChange) -> Result<(), StorageError> {
         self.store.change(&self.key, change).await?;
         self.look.notify_one();
         Ok(())

@@ -5,6 +5,7 @@ mod event_query;
 mod event_stream;
 mod following;
 mod many_ids;
+mod offset_at;
 mod one_id;
 mod place;
 mod tail;

@@ -2,11 +2,11 @@
 
 use std::sync::OnceLock;
 
-use actix_persistence_storage_api::Partition;
+use actix_persistence_storage_api::{EventPosition, Partition, PersistenceId, SequenceNr};
 use sqlx::SqlStr;
 
-use crate::Partitions;
 use crate::names::safe;
+use crate::{Partitions, SqlError};
 
 /// The statements that query the events of all ids.
 ///
@@ -25,6 +25,8 @@ pub struct EventQueryStatements {
     pub complete_to: SqlStr,
     /// Selects the highest number of each partition that a committed event has; otherwise as `complete_to`, without the last column.
     pub newest: SqlStr,
+    /// The number of an event that is not deleted. Values: id, number. Returns: its number in the order of commits.
+    pub place_of: SqlStr,
     /// Ids in the order of their bytes. Values: the lowest, the end, 1 for those without an event that is left, too, the most.
     pub ids: SqlStr,
     /// The statement `ids`, for ids without an entity type.
@@ -35,6 +37,32 @@ pub struct EventQueryStatements {
     pub of_type: EventSourceStatements,
     /// The events with a tag. First value: the tag.
     pub of_tag: EventSourceStatements,
+}
+
+impl EventQueryStatements {
+    /// Returns the place of an event with this number in the order of commits.
+    pub(crate) fn position_of(
+        &self,
+        ordering: i64,
+        id: &PersistenceId,
+        sequence_nr: SequenceNr,
+    ) -> EventPosition {
+        match self.has_unique_numbers {
+            true => EventPosition::after_all_of(ordering),
+            false => EventPosition::new(ordering, id.clone(), sequence_nr),
+        }
+    }
+
+    /// Returns the partition of a slice.
+    ///
+    /// # Errors
+    /// If their number was not read yet.
+    pub(crate) fn partition_of(&self, slice: u16) -> Result<Partition, SqlError> {
+        match &self.partitions {
+            Some(partitions) => partitions.of_slice(slice),
+            None => Ok(Partition::ONLY),
+        }
+    }
 }
 
 /// The statements that read events by one index; each for 1, 2, 4, 8, .. partitions, or for one alone if there is one order.

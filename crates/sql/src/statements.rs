@@ -49,7 +49,8 @@ pub struct StateStatements {
     /// manifest, payload or NULL, checksum or NULL; the size of the state in bytes if that is more than it may have,
     /// and NULL otherwise; no row for an id never seen.
     pub load: SqlStr,
-    /// The revision of one id, as it is now. Values: id. Returns no row for an id never seen.
+    /// The revision of one id, as it is now. Values: id. Returns: revision, the number of its last change in the order of commits,
+    /// timestamp; no row for an id never seen.
     pub revision: SqlStr,
     /// Stores the first row of an id. Where there is one, it changes nothing, or fails.
     /// Values: id, slice; revision, 1 if deleted and 0 if not, timestamp, tags, serializer, manifest, payload or NULL,

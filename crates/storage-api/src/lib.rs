@@ -47,7 +47,7 @@ pub use record::{
 };
 pub use snapshot_store::{SnapshotCriteria, SnapshotMetadata, SnapshotRecord};
 pub use state_store::{
-    ChangeEvent, ChangeKind, ChangedState, CurrentState, StateChange, StateChangesPage,
+    ChangeEvent, ChangeKind, ChangedState, CurrentState, LastChange, StateChange, StateChangesPage,
     StateChangesQuery, StateDelete, StateQueries, StateRecord, StateUpdate, StateWrite,
 };
 pub use text_limit::MAX_TEXT_BYTES;

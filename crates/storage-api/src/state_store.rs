@@ -14,7 +14,9 @@ use async_trait::async_trait;
 pub use change_event::ChangeEvent;
 pub use state_change::{ChangeKind, StateChange};
 pub use state_delete::StateDelete;
-pub use state_queries::{ChangedState, StateChangesPage, StateChangesQuery, StateQueries};
+pub use state_queries::{
+    ChangedState, LastChange, StateChangesPage, StateChangesQuery, StateQueries,
+};
 pub use state_record::{CurrentState, StateRecord, StateUpdate};
 pub use state_write::StateWrite;
 

@@ -60,6 +60,10 @@ pub enum JournalCall {
     NewestOffset {
         selection: EventSelection,
     },
+    OffsetOf {
+        persistence_id: PersistenceId,
+        sequence_nr: SequenceNr,
+    },
     Ping,
     Close,
 }
@@ -90,6 +94,8 @@ pub enum JournalAnswer {
     Events(EventsPage),
     /// The answer of `newest_offset`.
     NewestOffset(EventOffset),
+    /// The answer of `offset_of`.
+    OffsetOf(Option<EventOffset>),
 }
 
 /// The answer to a command, or that the journal does not know it; clones are the same answer.
@@ -135,7 +141,9 @@ impl StoreCall for JournalCall {
             JournalCall::Purge { .. } => Operation::Purge,
             JournalCall::RunCommand { command } => Operation::of_command(&command.rules().turn),
             JournalCall::CurrentPersistenceIds { .. } => Operation::CurrentPersistenceIds,
-            JournalCall::Events { .. } | JournalCall::NewestOffset { .. } => Operation::QueryEvents,
+            JournalCall::Events { .. }
+            | JournalCall::NewestOffset { .. }
+            | JournalCall::OffsetOf { .. } => Operation::QueryEvents,
         }
     }
 
@@ -151,7 +159,8 @@ impl StoreCall for JournalCall {
             | JournalCall::ReplayMessages { persistence_id, .. }
             | JournalCall::ReadHighestSequenceNr { persistence_id }
             | JournalCall::DeleteMessagesTo { persistence_id, .. }
-            | JournalCall::Purge { persistence_id } => vec![persistence_id],
+            | JournalCall::Purge { persistence_id }
+            | JournalCall::OffsetOf { persistence_id, .. } => vec![persistence_id],
             JournalCall::RunCommand { command } => {
                 command.rules().turn.persistence_id().into_iter().collect()
             }
@@ -234,6 +243,13 @@ impl StoreKind for Journals {
                 }
                 JournalCall::NewestOffset { selection } => {
                     JournalAnswer::NewestOffset(queries()?.newest_offset(&selection).await?)
+                }
+                JournalCall::OffsetOf {
+                    persistence_id,
+                    sequence_nr,
+                } => {
+                    let offset = queries()?.offset_of(&persistence_id, sequence_nr);
+                    JournalAnswer::OffsetOf(offset.await?)
                 }
                 JournalCall::Ping => {
                     store.ping().await?;
@@ -457,5 +473,18 @@ impl<H: Hook<Journals>> EventQueries for Intercepted<Journals, H> {
         let selection = selection.clone();
         let answer = self.call(JournalCall::NewestOffset { selection }).await?;
         Ok(expect_answer!(answer, JournalAnswer::NewestOffset))
+    }
+
+    async fn offset_of(
+        &self,
+        persistence_id: &PersistenceId,
+        sequence_nr: SequenceNr,
+    ) -> Result<Option<EventOffset>, StorageError> {
+        let call = JournalCall::OffsetOf {
+            persistence_id: persistence_id.clone(),
+            sequence_nr,
+        };
+        let answer = self.call(call).await?;
+        Ok(expect_answer!(answer, JournalAnswer::OffsetOf))
     }
 }

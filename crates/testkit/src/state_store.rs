@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    CurrentState, FindStates, FoundState, Operation, PersistenceId, PersistenceIdsQuery,
-    SessionWork, SqlStates, StateCapabilities, StateChangesPage, StateChangesQuery, StateDelete,
-    StateQueries, StateStore, StateUpdate, StateWrite, StorageError, StorageErrorKind,
+    CurrentState, FindStates, FoundState, LastChange, Operation, PersistenceId,
+    PersistenceIdsQuery, SessionWork, SqlStates, StateCapabilities, StateChangesPage,
+    StateChangesQuery, StateDelete, StateQueries, StateStore, StateUpdate, StateWrite,
+    StorageError, StorageErrorKind,
 };
 use async_trait::async_trait;
 
@@ -46,6 +47,9 @@ pub enum StateCall {
     Changes {
         query: StateChangesQuery,
     },
+    LastChange {
+        persistence_id: PersistenceId,
+    },
     Find {
         query: FindStates,
     },
@@ -72,6 +76,8 @@ pub enum StateAnswer {
     Ids(Vec<PersistenceId>),
     /// The answer of `changes`.
     Changes(StateChangesPage),
+    /// The answer of `last_change`.
+    LastChange(Option<LastChange>),
     /// The answer of `find`.
     Found(Vec<FoundState>),
 }
@@ -85,7 +91,7 @@ impl StoreCall for StateCall {
             StateCall::Delete { .. } => Operation::DeleteState,
             StateCall::HardDelete { .. } => Operation::HardDeleteState,
             StateCall::CurrentPersistenceIds { .. } => Operation::CurrentPersistenceIds,
-            StateCall::Changes { .. } => Operation::StateChanges,
+            StateCall::Changes { .. } | StateCall::LastChange { .. } => Operation::StateChanges,
             StateCall::Find { .. } => Operation::FindStates,
             StateCall::Transact { .. } => Operation::Transact,
         }
@@ -93,9 +99,9 @@ impl StoreCall for StateCall {
 
     fn persistence_ids(&self) -> Vec<&PersistenceId> {
         match self {
-            StateCall::Get { persistence_id } | StateCall::HardDelete { persistence_id } => {
-                vec![persistence_id]
-            }
+            StateCall::Get { persistence_id }
+            | StateCall::HardDelete { persistence_id }
+            | StateCall::LastChange { persistence_id } => vec![persistence_id],
             StateCall::Upsert { update } => vec![&update.persistence_id],
             StateCall::Delete { delete } => vec![&delete.persistence_id],
             StateCall::WriteGroup { changes } => {
@@ -154,6 +160,9 @@ impl StoreKind for StateStores {
                 }
                 StateCall::Changes { query } => {
                     StateAnswer::Changes(queries()?.changes(query).await?)
+                }
+                StateCall::LastChange { persistence_id } => {
+                    StateAnswer::LastChange(queries()?.last_change(&persistence_id).await?)
                 }
                 StateCall::Find { query } => StateAnswer::Found(sql()?.find(query).await?),
                 StateCall::Transact { work } => {
@@ -256,6 +265,15 @@ impl<H: Hook<StateStores>> StateQueries for Intercepted<StateStores, H> {
     async fn changes(&self, query: StateChangesQuery) -> Result<StateChangesPage, StorageError> {
         let answer = self.call(StateCall::Changes { query }).await?;
         Ok(expect_answer!(answer, StateAnswer::Changes))
+    }
+
+    async fn last_change(
+        &self,
+        persistence_id: &PersistenceId,
+    ) -> Result<Option<LastChange>, StorageError> {
+        let persistence_id = persistence_id.clone();
+        let answer = self.call(StateCall::LastChange { persistence_id }).await?;
+        Ok(expect_answer!(answer, StateAnswer::LastChange))
     }
 }
 

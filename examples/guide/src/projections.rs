@@ -9,10 +9,9 @@ use std::time::Duration;
 use actix::prelude::*;
 use actix_persistence::prelude::*;
 use actix_persistence::projection::{ExactlyOnceHandler, ExtensionError, Session};
-use actix_persistence::query::{EventEnvelope, EventOffset, EventSelection};
+use actix_persistence::query::{EventEnvelope, EventSelection};
 use actix_persistence::sql::SessionWork;
 use async_trait::async_trait;
-use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -46,14 +45,16 @@ impl PersistentActor for Account {
 }
 
 #[derive(Message)]
-#[rtype(result = "Result<(), PersistError>")]
+#[rtype(result = "Result<u64, PersistError>")]
 struct Deposit(u32);
 
 impl Handler<Deposit> for Account {
     type Result = Reply<Deposit>;
 
     fn handle(&mut self, Deposit(amount): Deposit, ctx: &mut Self::Context) -> Self::Result {
-        ctx.persist(Deposited(amount)).reply(|_| Ok(()))
+        // The number of the event, for whoever waits until it is in the read model.
+        ctx.persist(Deposited(amount))
+            .reply_with(|_, ctx| Ok(ctx.last_sequence_nr()))
     }
 }
 
@@ -119,17 +120,13 @@ pub(crate) async fn main() -> anyhow::Result<()> {
 
     let start = |owner| persistence.start(move || Account { owner, balance: 0 });
     let (ann, bob) = (start("ann")?, start("bob")?);
-    for (account, amount) in [(&ann, 2_000), (&bob, 10), (&ann, 30)] {
-        account.send(Deposit(amount)).await??;
-    }
-
     // ANCHOR: applied
-    let queries = persistence.event_queries(None)?;
-    let mut all = queries.current_events::<Deposited>(EventSelection::all(), EventOffset::start());
-    while all.try_next().await?.is_some() {}
-    projection
-        .applied(all.offset(), Duration::from_secs(30))
-        .await?;
+    for (owner, account, amount) in [("ann", &ann, 2_000), ("bob", &bob, 10), ("ann", &ann, 30)] {
+        let number = account.send(Deposit(amount)).await??;
+        let id = PersistenceId::of("Account", owner);
+        let within = Duration::from_secs(30);
+        projection.applied_event(&id, number, within).await?;
+    }
     // ANCHOR_END: applied
     for balance in balances(&persistence).await? {
         println!("{balance}");

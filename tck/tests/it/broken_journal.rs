@@ -120,6 +120,15 @@ pub(crate) trait JournalDefect: Send + Sync + 'static {
         inner.newest_offset(selection).await
     }
 
+    async fn place(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+        number: SequenceNr,
+    ) -> Result<Option<EventOffset>, StorageError> {
+        inner.offset_of(id, number).await
+    }
+
     /// The order in which the requests of one call are answered.
     fn order(&self, taken: Vec<TakenOver>) -> Vec<TakenOver> {
         taken
@@ -277,5 +286,13 @@ impl EventQueries for BrokenJournal {
 
     async fn newest_offset(&self, selection: &EventSelection) -> Result<EventOffset, StorageError> {
         self.defect.newest(&self.inner, selection).await
+    }
+
+    async fn offset_of(
+        &self,
+        id: &PersistenceId,
+        number: SequenceNr,
+    ) -> Result<Option<EventOffset>, StorageError> {
+        self.defect.place(&self.inner, id, number).await
     }
 }

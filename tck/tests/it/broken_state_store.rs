@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use actix_persistence_memory::{MemoryStateStore, MemoryStorage};
 use actix_persistence_storage_api::{
-    CurrentState, PersistenceId, PersistenceIdsQuery, StateCapabilities, StateChangesPage,
-    StateChangesQuery, StateDelete, StateQueries, StateStore, StateUpdate, StateWrite,
-    StorageError,
+    CurrentState, LastChange, PersistenceId, PersistenceIdsQuery, StateCapabilities,
+    StateChangesPage, StateChangesQuery, StateDelete, StateQueries, StateStore, StateUpdate,
+    StateWrite, StorageError,
 };
 use actix_persistence_tck::{BoxError, Fixture, Kit, cases_needing};
 use async_trait::async_trait;
@@ -79,6 +79,14 @@ pub(crate) trait StateDefect: Send + Sync + 'static {
         query: StateChangesQuery,
     ) -> Result<StateChangesPage, StorageError> {
         inner.changes(query).await
+    }
+
+    async fn last_change(
+        &self,
+        inner: &MemoryStateStore,
+        id: &PersistenceId,
+    ) -> Result<Option<LastChange>, StorageError> {
+        inner.last_change(id).await
     }
 
     fn capabilities(&self, declared: StateCapabilities) -> StateCapabilities {
@@ -204,5 +212,9 @@ impl StateQueries for BrokenStateStore {
 
     async fn changes(&self, query: StateChangesQuery) -> Result<StateChangesPage, StorageError> {
         self.defect.changes(&self.inner, query).await
+    }
+
+    async fn last_change(&self, id: &PersistenceId) -> Result<Option<LastChange>, StorageError> {
+        self.defect.last_change(&self.inner, id).await
     }
 }

@@ -196,6 +196,25 @@ macro_rules! defect {
             ) -> Result<EventOffset, StorageError> $body
         }
     };
+    ($(#[$doc:meta])* $name:ident, place($inner:ident, $id:ident, $number:ident) $body:block) => {
+        $(#[$doc])*
+        #[derive(Clone, Default)]
+        pub(crate) struct $name;
+
+        #[async_trait]
+        impl JournalDefect for $name {
+            fn has_queries(&self) -> bool {
+                true
+            }
+
+            async fn place(
+                &self,
+                $inner: &MemoryJournal,
+                $id: &PersistenceId,
+                $number: SequenceNr,
+            ) -> Result<Option<EventOffset>, StorageError> $body
+        }
+    };
 }
 
 use defect;

@@ -110,6 +110,24 @@ macro_rules! defect {
             ) -> Result<StateChangesPage, StorageError> $body
         }
     };
+    ($(#[$doc:meta])* $name:ident, last_change($inner:ident, $id:ident) $body:block) => {
+        $(#[$doc])*
+        #[derive(Clone, Default)]
+        pub(crate) struct $name;
+
+        #[async_trait]
+        impl StateDefect for $name {
+            fn has_queries(&self) -> bool {
+        true
+    }
+
+            async fn last_change(
+                &self,
+                $inner: &MemoryStateStore,
+                $id: &PersistenceId,
+            ) -> Result<Option<LastChange>, StorageError> $body
+        }
+    };
 }
 
 use defect;

@@ -495,10 +495,14 @@ async fn a_projection_is_paused_resumed_and_reset(kind: &'static str) {
     assert!(persistence.stop(LONG).await.is_complete());
 }
 
+use crate::applied_writes::{
+    a_revision_that_a_reply_names_is_in_the_read_model,
+    what_a_reply_names_is_in_the_read_model_after_waiting,
+};
 use crate::killed_projections::each_event_is_projected_once_over_kills;
+use crate::projections_killed_at_each_step::each_event_is_projected_once_over_a_kill_at_each_call;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 use crate::projections_killed_at_each_step::each_event_is_projected_once_over_a_kill_on_the_way;
-use crate::projections_killed_at_each_step::each_event_is_projected_once_over_a_kill_at_each_call;
 use crate::revived_projections::a_process_that_was_taken_for_dead_commits_nothing;
 
 /// Runs each test on each database.
@@ -526,6 +530,8 @@ on_each_database! {
     a_projection_is_paused_resumed_and_reset
     each_event_is_projected_once_over_kills
     a_process_that_was_taken_for_dead_commits_nothing
+    what_a_reply_names_is_in_the_read_model_after_waiting
+    a_revision_that_a_reply_names_is_in_the_read_model
     each_event_is_projected_once_over_a_kill_at_each_call;
     each_event_is_projected_once_over_a_kill_on_the_way
 }

@@ -110,7 +110,10 @@ async fn projects_until_it_is_killed() {
         return;
     };
     let parts: Vec<_> = doom.splitn(3, ' ').collect();
-    let (step, mut place) = (parts[1].parse().unwrap(), parts[2].parse::<Place>().unwrap());
+    let (step, mut place) = (
+        parts[1].parse().unwrap(),
+        parts[2].parse::<Place>().unwrap(),
+    );
     let persistence = match parts[0] {
         "OfCalls" => place.open_with(crash::at_calls(plugin(place.kind()))).await,
         _ => {
@@ -183,7 +186,11 @@ async fn kill_at_each(steps: Steps, kind: &'static str) {
     add(&persistence, IDS, 1..=AMOUNTS).await;
     let end = newest(&persistence).await;
     let is_full = std::env::var("ACTIX_PERSISTENCE_TEST_SCALE").is_ok();
-    let stride = if steps == Steps::OfCalls || is_full { 1 } else { STRIDE };
+    let stride = if steps == Steps::OfCalls || is_full {
+        1
+    } else {
+        STRIDE
+    };
     let (first, mut killed) = (1 + std::process::id() as u64 % stride, 0);
     for batch in 0.. {
         let all = (0..AT_ONCE).map(|nr| first + (batch * AT_ONCE + nr) * stride);
@@ -209,9 +216,8 @@ async fn make_table(place: &Place, persistence: &Persistence) {
     };
     let table = place.table("steps");
     // No key keeps an event from being there twice.
-    let table = format!(
-        "CREATE TABLE {table} (row_nr {row}, version BIGINT, id VARCHAR(200), seq BIGINT)"
-    );
+    let table =
+        format!("CREATE TABLE {table} (row_nr {row}, version BIGINT, id VARCHAR(200), seq BIGINT)");
     let work = SessionWork::new(move |session| {
         Box::pin(async move {
             session.execute(Sql::assert_safe(table), []).await?;

@@ -9,8 +9,8 @@ use actix_persistence::{
 use anyhow::Context;
 
 use super::interrupts::Interrupts;
-use super::say;
 use crate::outcome::Outcome;
+use crate::output::say;
 
 /// The number of ids between two lines about the progress.
 const REPORT_EVERY: u64 = 100;

@@ -8,6 +8,7 @@ use anyhow::Context;
 use tokio::task::JoinHandle;
 
 use crate::outcome::INTERRUPTED;
+use crate::signals::Signals;
 
 /// Takes Ctrl-C over for as long as it lives: the first one sets a flag, the second one ends the process.
 pub(super) struct Interrupts {
@@ -49,34 +50,5 @@ impl InterruptFlag {
 impl Drop for Interrupts {
     fn drop(&mut self) {
         self.listener.abort();
-    }
-}
-
-#[cfg(unix)]
-struct Signals(tokio::signal::unix::Signal);
-
-#[cfg(unix)]
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self(signal(SignalKind::interrupt())?))
-    }
-
-    async fn next(&mut self) {
-        self.0.recv().await;
-    }
-}
-
-#[cfg(windows)]
-struct Signals(tokio::signal::windows::CtrlC);
-
-#[cfg(windows)]
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self(tokio::signal::windows::ctrl_c()?))
-    }
-
-    async fn next(&mut self) {
-        self.0.recv().await;
     }
 }

@@ -5,4 +5,7 @@
 mod bank;
 mod cleanup;
 mod interrupted;
+mod ledger;
+mod projections;
 mod schema;
+mod watching;

@@ -4,8 +4,8 @@ use std::ops::Bound::{Excluded, Included, Unbounded};
 
 use actix_persistence_storage_api::{
     EventOffset, EventPosition, EventQueries, EventRecord, EventSelection, EventsPage, EventsQuery,
-    Operation, Partition, PersistenceId, PersistenceIdsQuery, SelectedEvent, StorageError,
-    StorageErrorKind,
+    Operation, Partition, PersistenceId, PersistenceIdsQuery, SelectedEvent, SequenceNr,
+    StorageError, StorageErrorKind,
 };
 use async_trait::async_trait;
 
@@ -66,6 +66,21 @@ impl EventQueries for MemoryJournal {
         _selection: &EventSelection,
     ) -> Result<EventOffset, StorageError> {
         Ok(self.lock().newest_offset())
+    }
+
+    async fn offset_of(
+        &self,
+        persistence_id: &PersistenceId,
+        sequence_nr: SequenceNr,
+    ) -> Result<Option<EventOffset>, StorageError> {
+        let streams = self.lock();
+        let stream = streams.by_id.get(persistence_id);
+        let ordering = stream.and_then(|stream| stream.orderings.get(&sequence_nr));
+        Ok(ordering.map(|ordering| {
+            let mut offset = EventOffset::start();
+            offset.advance(PARTITION, EventPosition::after_all_of(*ordering));
+            offset
+        }))
     }
 }
 

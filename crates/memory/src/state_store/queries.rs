@@ -3,8 +3,9 @@
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
 use actix_persistence_storage_api::{
-    ChangedState, Operation, Partition, PersistenceId, PersistenceIdsQuery, StateChangesPage,
-    StateChangesQuery, StateOffset, StatePosition, StateQueries, StorageError, StorageErrorKind,
+    ChangedState, LastChange, Operation, Partition, PersistenceId, PersistenceIdsQuery,
+    StateChangesPage, StateChangesQuery, StateOffset, StatePosition, StateQueries, StorageError,
+    StorageErrorKind,
 };
 use async_trait::async_trait;
 
@@ -50,6 +51,19 @@ impl StateQueries for MemoryStateStore {
             offset.advance(PARTITION, StatePosition::after_all_of(states.last_ordering));
         }
         Ok(StateChangesPage::new(changes, offset, more))
+    }
+
+    async fn last_change(
+        &self,
+        persistence_id: &PersistenceId,
+    ) -> Result<Option<LastChange>, StorageError> {
+        let states = self.lock();
+        Ok(states.by_id.get(persistence_id).map(|entry| {
+            let mut offset = StateOffset::start();
+            let position = StatePosition::new(entry.ordering, persistence_id.clone());
+            offset.advance(PARTITION, position);
+            LastChange::new(entry.current.revision, entry.timestamp, offset)
+        }))
     }
 }
 

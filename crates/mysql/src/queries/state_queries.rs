@@ -85,7 +85,7 @@ SELECT revision, deleted, timestamp, CASE WHEN {fits} THEN CAST(tags AS CHAR) EN
 FROM {state_table} WHERE persistence_id = ?";
 
 const REVISION: &str = "\
-SELECT revision FROM {state_table} WHERE persistence_id = ?";
+SELECT revision, ordering, timestamp FROM {state_table} WHERE persistence_id = ?";
 
 /// Inserts a state, and fails for an id that exists. A statement that would do nothing for such an id would also do
 /// nothing for a duplicate in a unique column of the application.

@@ -42,6 +42,10 @@ const IS_LEFT: &str = "\
 e.sequence_nr > COALESCE((SELECT m.deleted_to FROM {metadata_table} AS m
         WHERE m.persistence_id = e.persistence_id AND m.swept_to < m.deleted_to), 0)";
 
+const PLACE_OF: &str = "\
+SELECT e.ordering FROM {event_table} AS e
+WHERE e.persistence_id = $1::text AND e.sequence_nr = $2::bigint AND {is_left}";
+
 const BYTES: &str =
     "({payload_size}::bigint + COALESCE(octet_length(e.metadata_payload), 0)::bigint)";
 const TEXT_BYTES: &str = "\
@@ -102,6 +106,7 @@ pub(crate) fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
         has_unique_numbers: false,
         complete_to: order.fill(names, COMPLETE_TO),
         newest: names.fill(NEWEST),
+        place_of: names.fill(&PLACE_OF.replace("{is_left}", IS_LEFT)),
         ids: names.fill(&IDS.replace(TYPE, "")),
         ids_without_type: names.fill(&IDS.replace(TYPE, WITHOUT_TYPE)),
         of_all: source(names, [WINDOW, EVENTS], "", TYPE_CONDITION),

@@ -22,7 +22,7 @@ SELECT e.revision, e.deleted::integer::bigint, e.timestamp, CASE WHEN {fits} THE
 FROM {state_table} AS e WHERE e.persistence_id = $1::text";
 
 const REVISION: &str = "\
-SELECT revision FROM {state_table} WHERE persistence_id = $1::text";
+SELECT revision, ordering, timestamp FROM {state_table} WHERE persistence_id = $1::text";
 
 const INSERT: &str = "\
 INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload,

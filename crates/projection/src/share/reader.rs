@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use actix_persistence_query::QueryError;
 use actix_persistence_storage_api::{Offset, Progress};
-use futures_util::StreamExt;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::ProjectionSettings;
 use crate::pieces::Pieces;
-use crate::source::Source;
+use crate::source::{Given, Source, Undecodable};
 
 /// Items that follow on each other, and the progress after them.
 pub(super) struct Group<S: Source> {
@@ -31,13 +30,23 @@ impl<S: Source> Group<S> {
     }
 }
 
+/// The next step of a share.
+pub(super) enum Read<S: Source> {
+    Group(Group<S>),
+    /// A thing that cannot be decoded, and the progress after it.
+    Undecodable(Undecodable<S::Position>, Progress),
+}
+
+/// The place to which a reader hands what it has read.
+pub(super) type Sender<S> = mpsc::Sender<Result<Read<S>, QueryError>>;
+
 /// Reads the items of a share.
 pub(super) struct Reader<S: Source> {
     stream: S::Stream,
     pieces: Arc<Pieces<S::Position>>,
     /// The offset up to which groups were sent.
     sent: Offset<S::Position>,
-    groups: mpsc::Sender<Result<Group<S>, QueryError>>,
+    groups: Sender<S>,
     settings: ProjectionSettings,
     /// Told while somebody waits for the progress.
     awaited: watch::Receiver<()>,
@@ -49,7 +58,7 @@ impl<S: Source> Reader<S> {
         source: &S,
         pieces: Arc<Pieces<S::Position>>,
         settings: ProjectionSettings,
-        groups: mpsc::Sender<Result<Group<S>, QueryError>>,
+        groups: Sender<S>,
         awaited: watch::Receiver<()>,
     ) -> Self {
         let lowest = pieces.lowest();
@@ -66,25 +75,28 @@ impl<S: Source> Reader<S> {
     /// Reads until nobody takes groups any more, or an error was sent.
     pub(super) async fn run(mut self) {
         loop {
-            let group = match self.next_group().await {
-                Ok(Some(group)) => Ok(group),
+            let read = match self.next().await {
+                Ok(Some(read)) => Ok(read),
                 Ok(None) => continue,
                 Err(error) => Err(error),
             };
-            let is_last = group.is_err();
-            if self.groups.send(group).await.is_err() || is_last {
+            let is_last = read.is_err();
+            if self.groups.send(read).await.is_err() || is_last {
                 return;
             }
         }
     }
 
-    /// Returns a group; an empty one if only the offset has moved, and none if nothing has.
-    async fn next_group(&mut self) -> Result<Option<Group<S>>, QueryError> {
+    /// Returns the next step: a group, which is empty if only the offset has moved; none if nothing has.
+    async fn next(&mut self) -> Result<Option<Read<S>>, QueryError> {
         let mut items = Vec::new();
         let idle = sleep(self.settings.idle_progress);
         tokio::select! {
             biased;
-            first = next::<S>(&mut self.stream, &self.pieces) => items.push(first?),
+            first = next::<S>(&mut self.stream, &self.pieces) => match first? {
+                Given::Item(item) => items.push(item),
+                Given::Undecodable(undecodable) => return Ok(Some(self.undecodable(undecodable))),
+            },
             () = idle => {}
             Ok(()) = self.awaited.changed() => {}
         }
@@ -100,50 +112,64 @@ impl<S: Source> Reader<S> {
                 sleep_until(until).await;
                 self.groups.reserve().await.map(drop)
             };
-            tokio::select! {
+            let given = tokio::select! {
                 biased;
-                item = next::<S>(&mut self.stream, &self.pieces) => match item {
-                    Ok(item) => items.push(item),
-                    // The stream has ended; what came before the error goes first.
-                    Err(error) => {
-                        let group = self.group(items);
-                        if self.groups.send(Ok(group)).await.is_err() {
-                            return Ok(None);
-                        }
-                        return Err(error);
-                    }
-                },
+                given = next::<S>(&mut self.stream, &self.pieces) => given,
                 _ = turn => break,
+            };
+            // What came before something else goes first.
+            let last = match given {
+                Ok(Given::Item(item)) => {
+                    items.push(item);
+                    continue;
+                }
+                Ok(Given::Undecodable(undecodable)) => Ok(undecodable),
+                Err(error) => Err(error),
+            };
+            let before = items.last().map(|item| S::offset(item).clone());
+            let before = before.unwrap_or_else(|| self.sent.clone());
+            let group = self.group_to(items, before);
+            if self.groups.send(Ok(Read::Group(group))).await.is_err() {
+                return Ok(None);
             }
+            return Ok(Some(self.undecodable(last?)));
         }
         Ok(Some(self.group(items)))
     }
 
-    fn group(&mut self, items: Vec<S::Item>) -> Group<S> {
-        self.sent.clone_from(S::reached(&self.stream));
+    fn group(&mut self, items: Vec<S::Item>) -> Read<S> {
+        let reached = S::reached(&self.stream).clone();
+        Read::Group(self.group_to(items, reached))
+    }
+
+    fn group_to(&mut self, items: Vec<S::Item>, reached: Offset<S::Position>) -> Group<S> {
+        self.sent = reached;
         Group {
             items: items.into(),
             to: self.pieces.progress(&self.sent),
             pieces: Arc::clone(&self.pieces),
         }
     }
+
+    fn undecodable(&mut self, undecodable: Undecodable<S::Position>) -> Read<S> {
+        self.sent.clone_from(S::reached(&self.stream));
+        Read::Undecodable(undecodable, self.pieces.progress(&self.sent))
+    }
 }
 
-/// Returns the next item that no piece is past; a live stream never ends without an error.
+/// Returns the next thing that no piece is past.
 async fn next<S: Source>(
     stream: &mut S::Stream,
     pieces: &Pieces<S::Position>,
-) -> Result<S::Item, QueryError> {
+) -> Result<Given<S::Item, S::Position>, QueryError> {
     loop {
-        match stream.next().await {
-            Some(Ok(item)) => {
-                let slice = S::persistence_id(&item).slice();
-                if !pieces.are_past(slice, S::offset(&item)) {
-                    return Ok(item);
-                }
-            }
-            Some(Err(error)) => return Err(error),
-            None => std::future::pending().await,
+        let given = S::next(stream).await?;
+        let (id, after) = match &given {
+            Given::Item(item) => (S::persistence_id(item), S::offset(item)),
+            Given::Undecodable(undecodable) => (&undecodable.persistence_id, &undecodable.after),
+        };
+        if !pieces.are_past(id.slice(), after) {
+            return Ok(given);
         }
     }
 }

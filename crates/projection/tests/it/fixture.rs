@@ -11,11 +11,12 @@ use actix_persistence_projection::{
 };
 use actix_persistence_query::{EventEnvelope, EventQuery, QuerySettings};
 use actix_persistence_storage_api::{
-    AtomicWrite, EventOffset, EventRecord, EventSelection, ExtensionError, Fence, OffsetStore,
-    Payload, PersistenceId, ProjectionKey, ProjectionRecord, SequenceNr, Timestamp, WriterId,
+    AtomicWrite, EventDeletion, EventOffset, EventRecord, EventSelection, ExtensionError, Fence,
+    Journal, OffsetStore, Payload, PersistenceId, ProjectionKey, ProjectionRecord, PurgeProgress,
+    SequenceNr, Timestamp, WriterId,
 };
 use actix_persistence_store_actor::{StoreThread, deadline_after};
-use actix_persistence_testkit::{Intercepted, OffsetStores};
+use actix_persistence_testkit::{Intercepted, Journals, OffsetStores};
 use async_trait::async_trait;
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,7 @@ impl Event for Said {
 pub(crate) struct Fixture {
     pub(crate) storage: MemoryStorage,
     journal: JournalHandle,
+    rules: Arc<Intercepted<Journals>>,
     queries: EventQuery,
     _thread: StoreThread,
 }
@@ -51,7 +53,8 @@ impl Fixture {
         let storage = MemoryStorage::new();
         let thread = StoreThread::start("projections").unwrap();
         let settings = JournalSettings::new("tests");
-        let journal = Arc::new(storage.journal());
+        let rules = Arc::new(Intercepted::journal(storage.journal()));
+        let journal = Arc::clone(&rules);
         let handle = JournalHandle::start(journal, settings, Handle::current(), &thread);
         let queries = EventQuery::new(
             handle.clone(),
@@ -62,6 +65,7 @@ impl Fixture {
         Self {
             storage,
             journal: handle,
+            rules,
             queries: queries.unwrap(),
             _thread: thread,
         }
@@ -72,6 +76,16 @@ impl Fixture {
         Arc::new(Intercepted::offset_store(self.storage.offset_store()))
     }
 
+    /// Returns the queries of the journal.
+    pub(crate) fn queries(&self) -> EventQuery {
+        self.queries.clone()
+    }
+
+    /// Returns the journal, in front of which tests put their rules.
+    pub(crate) fn journal_rules(&self) -> &Intercepted<Journals> {
+        &self.rules
+    }
+
     /// Starts a projection of all events, with a lease that is renewed all the time.
     pub(crate) fn start(
         &self,
@@ -79,7 +93,18 @@ impl Fixture {
         handler: Arc<Heard>,
         change: impl FnOnce(&mut ProjectionSettings),
     ) -> Projection {
-        let source = EventSource::<Said>::new(self.queries.clone(), EventSelection::all());
+        self.start_of(EventSelection::all(), store, handler, change)
+    }
+
+    /// Starts a projection of the events of a selection.
+    pub(crate) fn start_of(
+        &self,
+        selection: EventSelection,
+        store: Arc<Intercepted<OffsetStores>>,
+        handler: Arc<Heard>,
+        change: impl FnOnce(&mut ProjectionSettings),
+    ) -> Projection {
+        let source = EventSource::<Said>::new(self.queries.clone(), selection);
         let new = ProjectionBuilder::new(key(), source, store, Handle::current(), ());
         let quick = new.with(|settings| {
             settings.lease = Duration::from_secs(4);
@@ -114,6 +139,19 @@ impl Fixture {
         assert!(reply.outcomes[0].is_stored(), "{reply:?}");
     }
 
+    /// Deletes the events of an id up to a number.
+    pub(crate) async fn delete(&self, id: &PersistenceId, number: SequenceNr) {
+        let deletion = EventDeletion::up_to(number);
+        let journal = self.storage.journal();
+        journal.delete_messages_to(id, deletion).await.unwrap();
+    }
+
+    /// Purges an id.
+    pub(crate) async fn purge(&self, id: &PersistenceId) {
+        let journal = self.storage.journal();
+        while journal.purge(id).await.unwrap() != PurgeProgress::Done {}
+    }
+
     /// Returns the text of the offset after so many events.
     pub(crate) async fn offset_after(&self, events: usize) -> String {
         let queries = &self.queries;
@@ -133,6 +171,7 @@ impl Fixture {
 pub(crate) struct Heard {
     words: Mutex<Vec<String>>,
     begun: Mutex<Vec<String>>,
+    refused: Mutex<Vec<String>>,
     /// A permit for each word.
     pub(crate) turns: Semaphore,
 }
@@ -148,12 +187,23 @@ impl Heard {
         Arc::new(Self {
             words: Mutex::default(),
             begun: Mutex::default(),
+            refused: Mutex::default(),
             turns: Semaphore::new(turns),
         })
     }
 
     pub(crate) fn words(&self) -> Vec<String> {
         self.words.lock().unwrap().clone()
+    }
+
+    /// Lets it refuse a word from now on.
+    pub(crate) fn refuse(&self, word: &str) {
+        self.refused.lock().unwrap().push(word.to_owned());
+    }
+
+    /// Lets it hear every word again.
+    pub(crate) fn refuse_nothing(&self) {
+        self.refused.lock().unwrap().clear();
     }
 
     /// Returns the words that it was given, heard or not.
@@ -171,6 +221,9 @@ impl AtLeastOnceHandler<EventEnvelope<Said>> for Shared {
         let word = item.events.as_slice()[0].word.clone();
         self.0.begun.lock().unwrap().push(word.clone());
         self.0.turns.acquire().await?.forget();
+        if self.0.refused.lock().unwrap().contains(&word) {
+            return Err(format!("{word} is not to be heard").into());
+        }
         self.0.words.lock().unwrap().push(word);
         Ok(())
     }

@@ -3,9 +3,13 @@
 
 mod fixture;
 
+mod applied;
 mod attempts;
 mod leases;
 mod managing;
+mod parking;
+mod parking_model;
 mod pieces;
+mod reading_on;
 mod removing;
 mod stopping;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix_persistence_persistent_actor::{DecodeError, DecodedEvent, DecodedEvents, Metadata};
 use actix_persistence_storage_api::{
-    EventOffset, EventRecord, PersistenceId, SequenceNr, Timestamp,
+    EventOffset, EventRecord, Payload, PersistenceId, SequenceNr, Timestamp, WriterId,
 };
 
 use super::EventPlace;
@@ -33,6 +33,31 @@ pub struct EventEnvelope<E, O = EventOffset> {
     /// The events of today that stand for the stored one: nearly always one, and at least one. They share the offset, so
     /// that a reader that goes on after it has all of them.
     pub events: DecodedEvents<E>,
+    /// The rest of what was stored, if the stream keeps it.
+    stored: Option<StoredRest>,
+}
+
+/// The parts of a stored event that an envelope does not show.
+#[derive(Clone, Debug)]
+struct StoredRest {
+    writer: WriterId,
+    payload: Payload,
+    adapter_manifest: Arc<str>,
+    metadata: Option<Payload>,
+}
+
+impl<E, O> EventEnvelope<E, O> {
+    /// Returns the event as it is stored; `None` unless the stream was made
+    /// [with records](crate::EventStream::with_records).
+    pub fn record(&self) -> Option<EventRecord> {
+        let stored = self.stored.clone()?;
+        let (number, payload) = (self.sequence_nr, stored.payload);
+        let mut record = EventRecord::new(number, self.timestamp, stored.writer, payload);
+        record.adapter_manifest = stored.adapter_manifest;
+        record.tags.clone_from(&self.tags);
+        record.metadata = stored.metadata;
+        Some(record)
+    }
 }
 
 /// An event as it is stored, not decoded.
@@ -58,7 +83,8 @@ pub struct Undecodable<O = EventOffset> {
 }
 
 impl<O: EventPlace> RecordEnvelope<O> {
-    pub(super) fn new(persistence_id: PersistenceId, record: EventRecord, offset: O) -> Self {
+    /// Makes an envelope from its parts, such as those of a record that was kept elsewhere.
+    pub fn new(persistence_id: PersistenceId, record: EventRecord, offset: O) -> Self {
         Self {
             persistence_id,
             record,
@@ -66,17 +92,30 @@ impl<O: EventPlace> RecordEnvelope<O> {
         }
     }
 
-    pub(super) fn with_decoded<E>(self, decoded: DecodedEvent<E>) -> EventEnvelope<E, O> {
+    /// Returns the envelope with what was decoded; it keeps the record as well if `keeps_record` is set.
+    pub(super) fn with_decoded<E>(
+        self,
+        decoded: DecodedEvent<E>,
+        keeps_record: bool,
+    ) -> EventEnvelope<E, O> {
+        let record = self.record;
+        let manifest = Arc::clone(&record.payload.manifest);
         EventEnvelope {
             persistence_id: self.persistence_id,
-            sequence_nr: self.record.sequence_nr,
+            sequence_nr: record.sequence_nr,
             offset: self.offset,
-            timestamp: self.record.timestamp,
-            tags: self.record.tags,
+            timestamp: record.timestamp,
+            tags: record.tags,
             metadata: decoded.metadata,
-            serializer_id: self.record.payload.serializer_id,
-            manifest: self.record.payload.manifest,
+            serializer_id: record.payload.serializer_id,
+            manifest,
             events: decoded.events,
+            stored: keeps_record.then_some(StoredRest {
+                writer: record.writer,
+                payload: record.payload,
+                adapter_manifest: record.adapter_manifest,
+                metadata: record.metadata,
+            }),
         }
     }
 

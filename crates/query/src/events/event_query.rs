@@ -4,22 +4,25 @@ use std::any::Any;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_persistent_actor::{Event, Serializers};
 use actix_persistence_storage_api::{
-    EventOffset, EventSelection, EventsQuery, PersistenceId, PersistenceIdsQuery, ReplayRange,
-    SequenceNr,
+    EventOffset, EventSelection, EventsQuery, Operation, PersistenceId, PersistenceIdsQuery,
+    ReplayRange, SequenceNr, Timestamp,
 };
 use tokio::runtime::Handle;
 
 use super::following::Following;
 use super::many_ids::ManyIds;
+use super::offset_at::earlier;
 use super::one_id::OneId;
-use super::{EventStream, EventTail, RecordStream};
+use super::{EventEnvelope, EventStream, EventTail, RecordEnvelope, RecordStream, Undecodable};
 use crate::pages::Pages;
 use crate::reading::Reading;
-use crate::{NoQueries, PersistenceIdsStream, QuerySettings};
+use crate::store::event_queries;
+use crate::{NoQueries, PersistenceIdsStream, QueryError, QuerySettings};
 
 /// Queries over the events of one journal; clones share it.
 ///
@@ -215,6 +218,100 @@ impl EventQuery {
         range: ReplayRange,
     ) -> RecordStream<SequenceNr> {
         self.of_one(persistence_id, range, true)
+    }
+
+    /// Returns an offset after which a reader gets every event that was written at this time or later, by the clock of its
+    /// writer; some that were written before it come as well.
+    ///
+    /// As [`offset_at_within`](Self::offset_at_within) with a [margin](Self::CLOCK_MARGIN) of a minute.
+    ///
+    /// # Errors
+    /// As [`offset_at_within`](Self::offset_at_within).
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn offset_at(&self, time: Timestamp) -> Result<EventOffset, QueryError> {
+        self.offset_at_within(time, Self::CLOCK_MARGIN).await
+    }
+
+    /// The margin of [`offset_at`](Self::offset_at).
+    pub const CLOCK_MARGIN: Duration = Duration::from_secs(60);
+
+    /// Returns an offset as [`offset_at`](Self::offset_at) does, with this margin for clocks that differ.
+    ///
+    /// Events have the times of their writers and stand in the order of their commits. No event of that time or later is missing
+    /// if none has a time that is later by more than the margin than that of an event that was committed after it. So the
+    /// margin is to be longer than the difference of any two clocks and the longest time from the making of an event to its
+    /// commit, together. Of those before the time, events come of up to twice the margin, and the rest of a transaction.
+    ///
+    /// A place in each partition is found by halving its numbers, with pages of one event: a few dozen for each.
+    /// The offset is valid for every selection.
+    ///
+    /// # Errors
+    /// The errors of the journal, and an event that cannot be read if the search meets one.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn offset_at_within(
+        &self,
+        time: Timestamp,
+        margin: Duration,
+    ) -> Result<EventOffset, QueryError> {
+        Ok(self.pages.offset_at(earlier(time, margin)).await?)
+    }
+
+    /// Returns an offset that no event of the selection is after which was confirmed before the call: a reader that
+    /// [has reached](EventOffset::has_reached) it got all of them.
+    ///
+    /// After deletes, readers may only ever reach a lower one, which a later call returns.
+    ///
+    /// # Errors
+    /// The errors of the journal.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn newest_offset(
+        &self,
+        selection: &EventSelection,
+    ) -> Result<EventOffset, QueryError> {
+        Ok(self.pages.newest_offset(selection).await?)
+    }
+
+    /// Returns the offset after an event, found by its key; `None` if it was never stored, is deleted, or is purged.
+    ///
+    /// # Errors
+    /// The errors of the journal.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn offset_of(
+        &self,
+        persistence_id: &PersistenceId,
+        sequence_nr: SequenceNr,
+    ) -> Result<Option<EventOffset>, QueryError> {
+        let (operation, id) = (Operation::QueryEvents, persistence_id.clone());
+        let found = self.pages.call(operation, move |journal| async move {
+            let queries = event_queries(&*journal, operation)?;
+            queries.offset_of(&id, sequence_nr).await
+        });
+        Ok(found.await?)
+    }
+
+    /// Decodes an event as the streams do; `None` if it stands for no event of today. The envelope keeps the record as well.
+    ///
+    /// # Errors
+    /// Returns the event with the error of decoding it, which may be
+    /// [transient](actix_persistence_persistent_actor::DecodeError::is_transient).
+    pub fn decode<E: Event>(
+        &self,
+        envelope: RecordEnvelope,
+    ) -> Result<Option<EventEnvelope<E>>, Box<Undecodable>> {
+        let id = &envelope.persistence_id;
+        match self.serializers.decode_event::<E>(id, &envelope.record) {
+            Ok(event) if event.events.is_empty() => Ok(None),
+            Ok(event) => Ok(Some(envelope.with_decoded(event, true))),
+            Err(error) => Err(Box::new(Undecodable { envelope, error })),
+        }
     }
 
     fn of_many(

@@ -42,6 +42,7 @@ pub struct RecordStream<O = EventOffset>(Box<dyn Records<O>>);
 pub struct EventStream<E, O = EventOffset> {
     records: RecordStream<O>,
     serializers: Serializers,
+    keeps_records: bool,
     events: PhantomData<fn() -> E>,
 }
 
@@ -59,6 +60,7 @@ impl<O: EventPlace> RecordStream<O> {
         EventStream {
             records: self,
             serializers,
+            keeps_records: false,
             events: PhantomData,
         }
     }
@@ -77,6 +79,12 @@ impl<E: Event, O: EventPlace> EventStream<E, O> {
     /// reason to give an event up: a live stream waits, another one ends with the error.
     pub fn with_undecodable(self) -> EventStreamWithUndecodable<E, O> {
         EventStreamWithUndecodable(self)
+    }
+
+    /// Returns the stream whose envelopes also keep the [record](EventEnvelope::record) of their event, with its payload.
+    pub fn with_records(mut self) -> Self {
+        self.keeps_records = true;
+        self
     }
 
     /// Returns the offset from which another query goes on after all that this stream has given or passed over, even if
@@ -109,6 +117,7 @@ impl<E: Event, O: EventPlace> Stream for EventStream<E, O> {
         let Self {
             records,
             serializers,
+            keeps_records,
             ..
         } = &mut *self;
         let mut decoded = None;
@@ -120,7 +129,7 @@ impl<E: Event, O: EventPlace> Stream for EventStream<E, O> {
             Ok(stands_for_any)
         });
         Poll::Ready(match ready!(record) {
-            Some(Ok(record)) => decoded.map(|event| Ok(record.with_decoded(event))),
+            Some(Ok(record)) => decoded.map(|event| Ok(record.with_decoded(event, *keeps_records))),
             Some(Err(error)) => Some(Err(error)),
             None => None,
         })
@@ -134,6 +143,7 @@ impl<E: Event, O: EventPlace> Stream for EventStreamWithUndecodable<E, O> {
         let EventStream {
             records,
             serializers,
+            keeps_records,
             ..
         } = &mut self.0;
         let mut decoded = None;
@@ -152,7 +162,7 @@ impl<E: Event, O: EventPlace> Stream for EventStreamWithUndecodable<E, O> {
         Poll::Ready(match ready!(record) {
             Some(Ok(envelope)) => decoded.map(|event| {
                 Ok(match event {
-                    Ok(event) => Ok(envelope.with_decoded(event)),
+                    Ok(event) => Ok(envelope.with_decoded(event, *keeps_records)),
                     Err(error) => Err(Undecodable { envelope, error }),
                 })
             }),

@@ -178,7 +178,10 @@ impl Pages<JournalHandle> {
         Ok(page)
     }
 
-    async fn newest_offset(&self, selection: &EventSelection) -> Result<EventOffset, StorageError> {
+    pub(super) async fn newest_offset(
+        &self,
+        selection: &EventSelection,
+    ) -> Result<EventOffset, StorageError> {
         let (operation, selection) = (Operation::QueryEvents, selection.clone());
         self.call(operation, move |journal| async move {
             let queries = event_queries(&*journal, operation)?;

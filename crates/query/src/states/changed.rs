@@ -64,6 +64,14 @@ impl<S> Changed<S> {
         }
     }
 
+    /// Returns the time of the change, by the clock of the store.
+    pub fn timestamp(&self) -> Timestamp {
+        match self {
+            Changed::Updated(updated) => updated.timestamp,
+            Changed::Deleted(deleted) => deleted.timestamp,
+        }
+    }
+
     /// Returns the offset after this change.
     pub fn offset(&self) -> &StateOffset {
         match self {

@@ -7,11 +7,15 @@ use std::sync::Arc;
 
 use actix_persistence_persistent_actor::{Serializers, State};
 use actix_persistence_state_actor::StateHandle;
-use actix_persistence_storage_api::{PersistenceIdsQuery, StateChangesQuery, StateOffset};
+use actix_persistence_storage_api::{
+    ChangedState, LastChange, Operation, PersistenceId, PersistenceIdsQuery, StateChangesQuery,
+    StateOffset,
+};
 use tokio::runtime::Handle;
 
 use crate::pages::Pages;
-use crate::{ChangesStream, NoQueries, PersistenceIdsStream, QuerySettings};
+use crate::store::state_queries;
+use crate::{Changed, ChangesStream, NoQueries, PersistenceIdsStream, QueryError, QuerySettings};
 
 /// Queries over the states of one store; clones share it.
 ///
@@ -95,6 +99,57 @@ impl DurableStateQuery {
         offset: StateOffset,
     ) -> ChangesStream<S> {
         self.changes(entity_type, slices, offset, true)
+    }
+
+    /// Returns the place of the last change of an id, found by its key; `None` for an id without a state, or one that was
+    /// deleted for good. A delete is a change.
+    ///
+    /// # Errors
+    /// The errors of the store.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn last_change(
+        &self,
+        persistence_id: &PersistenceId,
+    ) -> Result<Option<LastChange>, QueryError> {
+        let (operation, id) = (Operation::StateChanges, persistence_id.clone());
+        let found = self.pages.call(operation, move |store| async move {
+            state_queries(&*store, operation)?.last_change(&id).await
+        });
+        Ok(found.await?)
+    }
+
+    /// Returns the last change of an id with the state, as the streams give it; `None` as for
+    /// [`last_change`](Self::last_change).
+    ///
+    /// # Errors
+    /// The errors of the store, and [`QueryError::DecodeState`].
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn current_change<S: State>(
+        &self,
+        persistence_id: &PersistenceId,
+    ) -> Result<Option<Changed<S>>, QueryError> {
+        loop {
+            let Some(last) = self.last_change(persistence_id).await? else {
+                return Ok(None);
+            };
+            let id = persistence_id.clone();
+            let current = self
+                .pages
+                .call(Operation::GetState, move |store| async move {
+                    store.get(&id).await
+                });
+            let current = current.await?;
+            // Otherwise it has changed in between.
+            if current.revision == last.revision {
+                let (id, time) = (persistence_id.clone(), last.timestamp);
+                let change = ChangedState::new(id, current, time, last.offset);
+                return Changed::decode(&change, &self.serializers).map(Some);
+            }
+        }
     }
 
     /// Returns the settings it was made with.

@@ -3,6 +3,7 @@
 mod fixture;
 mod held_back;
 mod many_ids;
+mod offset_at;
 mod one_id;
 mod partitioned;
 mod seam;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::{
     EventOffset, EventQueries, EventSelection, EventsPage, EventsQuery, Operation, PersistenceId,
-    PersistenceIdsQuery, StorageError,
+    PersistenceIdsQuery, SequenceNr, StorageError,
 };
 use async_trait::async_trait;
 
@@ -13,8 +13,9 @@ use super::SqlJournal;
 use super::events::read_events;
 use crate::ids::{IdRange, read_ids};
 use crate::parts::{Part, read_numbers};
-use crate::values::Values;
-use crate::{ConnectionOf, Dialect, EventQueryStatements, Settings, SqlError};
+use crate::row::get_integer;
+use crate::values::{Values, to_integer};
+use crate::{ConnectionOf, Dialect, EventQueryStatements, Settings, SqlError, SqlxDatabase};
 
 #[async_trait]
 impl<D: Dialect> EventQueries for SqlJournal<D> {
@@ -63,6 +64,21 @@ impl<D: Dialect> EventQueries for SqlJournal<D> {
             })
             .await
     }
+
+    async fn offset_of(
+        &self,
+        persistence_id: &PersistenceId,
+        sequence_nr: SequenceNr,
+    ) -> Result<Option<EventOffset>, StorageError> {
+        let (statements, id) = (Arc::clone(&self.event_queries), persistence_id.clone());
+        self.connections
+            .read(Operation::QueryEvents, move |connection| {
+                Box::pin(async move {
+                    read_offset_of::<D>(connection, &statements, &id, sequence_nr).await
+                })
+            })
+            .await
+    }
 }
 
 async fn read_newest<D: Dialect>(
@@ -79,4 +95,27 @@ async fn read_newest<D: Dialect>(
         part.pass(&mut offset);
     }
     Ok(offset)
+}
+
+async fn read_offset_of<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    statements: &EventQueryStatements,
+    id: &PersistenceId,
+    sequence_nr: SequenceNr,
+) -> Result<Option<EventOffset>, SqlError> {
+    let Some(number) = to_integer(sequence_nr) else {
+        return Ok(None);
+    };
+    let mut values = Values::<D>::with_capacity(2);
+    values.id(id);
+    values.integer(number);
+    let sql = statements.place_of.clone();
+    let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
+    let Some(row) = rows.first() else {
+        return Ok(None);
+    };
+    let place = statements.position_of(get_integer::<D>(row, 0)?, id, sequence_nr);
+    let mut offset = EventOffset::start();
+    offset.advance(statements.partition_of(id.slice())?, place);
+    Ok(Some(offset))
 }

@@ -1,7 +1,8 @@
 //! Reading the changes of states.
 
 use actix_persistence_storage_api::{
-    ChangedState, PersistenceId, StateChangesPage, StateChangesQuery, StateOffset, StatePosition,
+    ChangedState, LastChange, PersistenceId, StateChangesPage, StateChangesQuery, StateOffset,
+    StatePosition,
 };
 use sqlx::SqlStr;
 
@@ -10,7 +11,7 @@ use super::room::Room;
 use super::write::state_counter_is_missing;
 use crate::ids::to_limit;
 use crate::parts::{Part, power, read_numbers};
-use crate::row::{get_integer, get_key};
+use crate::row::{get_integer, get_key, get_number};
 use crate::values::Values;
 use crate::{ConnectionOf, Dialect, RowOf, SqlError, SqlxDatabase, StateStatements};
 
@@ -59,6 +60,26 @@ pub(super) async fn read_changes<D: Dialect>(
         }
     }
     Ok(StateChangesPage::new(changes, offset, more))
+}
+
+/// Reads the place of the last change of an id, by its key.
+pub(super) async fn read_last_change<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    statements: &StateStatements,
+    id: &PersistenceId,
+) -> Result<Option<LastChange>, SqlError> {
+    let mut values = Values::<D>::with_capacity(1);
+    values.id(id);
+    let sql = statements.revision.clone();
+    let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
+    let Some(row) = rows.first() else {
+        return Ok(None);
+    };
+    let position = StatePosition::new(get_integer::<D>(row, 1)?, id.clone());
+    let mut offset = StateOffset::start();
+    offset.advance(statements.partition_of(id.slice())?, position);
+    let (revision, timestamp) = (get_number::<D>(row, 0)?, to_timestamp::<D>(row, 0)?);
+    Ok(Some(LastChange::new(revision, timestamp, offset)))
 }
 
 /// Reads how far the partitions are complete that have slices of the query.

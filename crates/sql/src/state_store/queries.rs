@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    Operation, PersistenceId, PersistenceIdsQuery, StateChangesPage, StateChangesQuery,
+    LastChange, Operation, PersistenceId, PersistenceIdsQuery, StateChangesPage, StateChangesQuery,
     StateQueries, StorageError,
 };
 use async_trait::async_trait;
 
 use super::SqlStateStore;
-use super::changes::read_changes;
+use super::changes::{read_changes, read_last_change};
 use super::state_table::StateTable;
 use crate::ids::{IdRange, read_ids};
 use crate::{Dialect, Settings};
@@ -53,6 +53,19 @@ impl<D: Dialect> StateQueries for SqlStateStore<D> {
                 Box::pin(async move {
                     read_changes::<D>(connection, &statements, &query, max_bytes).await
                 })
+            })
+            .await
+    }
+
+    async fn last_change(
+        &self,
+        persistence_id: &PersistenceId,
+    ) -> Result<Option<LastChange>, StorageError> {
+        let id = persistence_id.clone();
+        let statements = Arc::clone(&self.entities.of_type(id.entity_type()).table.statements);
+        self.connections
+            .read(Operation::StateChanges, move |connection| {
+                Box::pin(async move { read_last_change::<D>(connection, &statements, &id).await })
             })
             .await
     }

@@ -59,6 +59,10 @@ const IS_LEFT: &str = "\
 e.sequence_nr > COALESCE((SELECT m.deleted_to FROM {metadata_table} AS m INDEXED BY {unswept_index}
       WHERE m.persistence_id = e.persistence_id AND m.swept_to < m.deleted_to), 0)";
 
+const PLACE_OF: &str = "\
+SELECT e.ordering FROM {event_table} AS e
+WHERE e.persistence_id = ? AND e.sequence_nr = ? AND {is_left}";
+
 const BYTES: &str = "(octet_length(e.payload) + COALESCE(octet_length(e.metadata_payload), 0))";
 const TEXT_BYTES: &str = "\
 (octet_length(e.writer_uuid) + octet_length(e.event_manifest) + octet_length(e.adapter_manifest)
@@ -114,6 +118,7 @@ pub(crate) fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
         has_unique_numbers: true,
         complete_to: names.fill(COMPLETE_TO),
         newest: names.fill(NEWEST),
+        place_of: names.fill(&PLACE_OF.replace("{is_left}", IS_LEFT)),
         ids: names.fill(&IDS.replace(TYPE, "")),
         ids_without_type: names.fill(&IDS.replace(TYPE, WITHOUT_TYPE)),
         of_all: source(names, ALL, OF_ALL, TYPE_CONDITION),

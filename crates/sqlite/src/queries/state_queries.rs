@@ -96,7 +96,7 @@ SELECT revision, deleted, timestamp, CASE WHEN {fits} THEN tags END, serializer_
 FROM {state_table} WHERE persistence_id = ?1";
 
 const REVISION: &str = "\
-SELECT revision FROM {state_table} WHERE persistence_id = ?1";
+SELECT revision, ordering, timestamp FROM {state_table} WHERE persistence_id = ?1";
 
 const INSERT: &str = "\
 INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload,

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::{
-    EventOffset, EventRecord, NUMBER_OF_SLICES, PersistenceId, PersistenceIdsQuery, StorageError,
+    EventOffset, EventRecord, NUMBER_OF_SLICES, PersistenceId, PersistenceIdsQuery, SequenceNr,
+    StorageError,
 };
 
 /// Reads the events of many ids in the order of their commits; a [`Journal`](crate::Journal) returns it as its
@@ -90,6 +91,25 @@ pub trait EventQueries: Send + Sync {
     /// # Cancel safety
     /// Has no effect that could be lost.
     async fn newest_offset(&self, selection: &EventSelection) -> Result<EventOffset, StorageError>;
+
+    /// Returns the offset after an event, by its key; `None` if it is not there.
+    ///
+    /// # Contract
+    /// - **E-OFFSET-1**: The offset has a place in the partition of the event alone. A reader whose offset
+    ///   [has reached](EventOffset::has_reached) it was given the event, if it selects the event; a reader that was given the
+    ///   event and everything before it has reached it.
+    /// - **E-OFFSET-2**: The call returns `None` for an event that was never stored, is deleted, or is purged.
+    ///
+    /// # Errors
+    /// The errors of the database.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    async fn offset_of(
+        &self,
+        persistence_id: &PersistenceId,
+        sequence_nr: SequenceNr,
+    ) -> Result<Option<EventOffset>, StorageError>;
 }
 
 /// The events that a query asks for: those for which each of its conditions holds.

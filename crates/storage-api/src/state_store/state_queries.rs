@@ -6,7 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::{
-    CurrentState, PersistenceId, PersistenceIdsQuery, StateOffset, StorageError, Timestamp,
+    CurrentState, PersistenceId, PersistenceIdsQuery, Revision, StateOffset, StorageError,
+    Timestamp,
 };
 
 /// Reads the states of many ids; a [`StateStore`](crate::StateStore) returns it as its
@@ -75,6 +76,46 @@ pub trait StateQueries: Send + Sync {
     /// # Cancel safety
     /// Has no effect that could be lost.
     async fn changes(&self, query: StateChangesQuery) -> Result<StateChangesPage, StorageError>;
+
+    /// Returns the place of the last change of an id, by its key; `None` if it has none.
+    ///
+    /// # Contract
+    /// - **D-LAST-1**: The call returns the revision, the time and the offset that [`changes`](Self::changes) returns with the
+    ///   last change of the id, a delete among them; the offset has a place in the partition of the id alone.
+    /// - **D-LAST-2**: The call returns `None` for an id that was only read, or that was hard-deleted.
+    ///
+    /// # Errors
+    /// The errors of the database.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    async fn last_change(
+        &self,
+        persistence_id: &PersistenceId,
+    ) -> Result<Option<LastChange>, StorageError>;
+}
+
+/// The place of the last change of an id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LastChange {
+    /// The revision of the state, or of its delete.
+    pub revision: Revision,
+    /// The time of the change, by the clock of the store.
+    pub timestamp: Timestamp,
+    /// The offset after the change.
+    pub offset: StateOffset,
+}
+
+impl LastChange {
+    /// Makes a place from its parts.
+    pub fn new(revision: Revision, timestamp: Timestamp, offset: StateOffset) -> Self {
+        Self {
+            revision,
+            timestamp,
+            offset,
+        }
+    }
 }
 
 /// A query for changed states.

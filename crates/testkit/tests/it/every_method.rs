@@ -57,6 +57,7 @@ async fn every_method_of_a_journal_reaches_it() {
     queries.events(events.clone()).await.unwrap();
     let selection = EventSelection::all();
     queries.newest_offset(&selection).await.unwrap();
+    assert_eq!(queries.offset_of(&a, 1).await.unwrap(), None);
     journal.ping().await.unwrap();
     journal.close().await;
     let persistence_id = a;
@@ -79,11 +80,17 @@ async fn every_method_of_a_journal_reaches_it() {
             persistence_id: persistence_id.clone(),
             deletion,
         },
-        JournalCall::Purge { persistence_id },
+        JournalCall::Purge {
+            persistence_id: persistence_id.clone(),
+        },
         JournalCall::RunCommand { command },
         JournalCall::CurrentPersistenceIds { query: ids },
         JournalCall::Events { query: events },
         JournalCall::NewestOffset { selection },
+        JournalCall::OffsetOf {
+            persistence_id,
+            sequence_nr: 1,
+        },
         JournalCall::Ping,
     ];
     assert_eq!(seen.calls(), expected);
@@ -160,6 +167,7 @@ async fn every_method_of_a_state_store_reaches_it() {
     );
     queries.current_persistence_ids(ids.clone()).await.unwrap();
     queries.changes(changes.clone()).await.unwrap();
+    assert_eq!(queries.last_change(&a).await.unwrap(), None);
     store.ping().await.unwrap();
     store.close().await;
     let expected = [
@@ -177,6 +185,7 @@ async fn every_method_of_a_state_store_reaches_it() {
         },
         StateCall::CurrentPersistenceIds { query: ids },
         StateCall::Changes { query: changes },
+        StateCall::LastChange { persistence_id: a },
         StateCall::Ping,
     ];
     assert_eq!(seen.calls(), expected);

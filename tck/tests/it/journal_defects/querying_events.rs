@@ -299,6 +299,25 @@ defect! {
     }
 }
 
+defect! {
+    /// Takes the newest offset for that of every event.
+    FindsTheNewestOffset,
+    place(inner, id, number) {
+        let place = inner.offset_of(id, number).await?;
+        let newest = inner.newest_offset(&EventSelection::all()).await?;
+        Ok(place.map(|_| newest))
+    }
+}
+
+defect! {
+    /// Finds the place of an event that is deleted or not there.
+    FindsWhatIsNotThere,
+    place(inner, id, number) {
+        let place = inner.offset_of(id, number).await?;
+        Ok(Some(place.unwrap_or_default()))
+    }
+}
+
 /// Gives an event to nobody who is the first to pass it.
 #[derive(Clone, Default)]
 pub(crate) struct PassesEventsThatAreStillWritten {

@@ -228,6 +228,21 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "give_from_the_newest_offset_what_is_begun_while_many_write",
         ],
     ),
+    Mutant::new(
+        "FindsTheNewestOffset",
+        kit::<FindsTheNewestOffset>,
+        &["E-OFFSET-1"],
+        &["find_the_offset_after_each_event"],
+    ),
+    Mutant::new(
+        "FindsWhatIsNotThere",
+        kit::<FindsWhatIsNotThere>,
+        &["E-OFFSET-2"],
+        &[
+            "find_no_offset_of_what_is_not_there",
+            "find_the_offset_of_an_event_after_a_purge",
+        ],
+    ),
 ];
 
 #[test]

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::MemoryStateStore;
 use actix_persistence_storage_api::{
-    ChangedState, CurrentState, Operation, Partition, PersistenceId, PersistenceIdsQuery, Revision,
-    StateChangesPage, StateChangesQuery, StateOffset, StatePosition, StateQueries, StateStore,
-    StateUpdate, StorageError, StorageErrorKind, Timestamp,
+    ChangedState, CurrentState, LastChange, Operation, Partition, PersistenceId,
+    PersistenceIdsQuery, Revision, StateChangesPage, StateChangesQuery, StateOffset, StatePosition,
+    StateQueries, StateStore, StateUpdate, StorageError, StorageErrorKind, Timestamp,
 };
 use async_trait::async_trait;
 use tokio::task::yield_now;
@@ -374,6 +374,27 @@ impl StateDefect for ForgetsOffsets {
         known.push(page.offset.clone());
         drop(known);
         Ok(page)
+    }
+}
+
+defect! {
+    /// Finds the last change of an id as the first of all.
+    FindsChangesAtTheStart,
+    last_change(inner, id) {
+        let mut last = inner.last_change(id).await?;
+        if let Some(last) = &mut last {
+            last.offset.advance(Partition::ONLY, StatePosition::after_all_of(0));
+        }
+        Ok(last)
+    }
+}
+
+defect! {
+    /// Finds a change of every id.
+    FindsChangesOfEveryId,
+    last_change(inner, id) {
+        let nothing = LastChange::new(0, Timestamp::UNSET, StateOffset::start());
+        Ok(inner.last_change(id).await?.or(Some(nothing)))
     }
 }
 

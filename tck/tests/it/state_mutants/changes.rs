@@ -131,6 +131,18 @@ pub(super) const MUTANTS: &[Mutant] = &[
         &["go_on_from_the_text_of_an_offset_over_a_restart"],
     ),
     Mutant::new(
+        "FindsChangesAtTheStart",
+        kit::<FindsChangesAtTheStart>,
+        &["D-LAST-1"],
+        &["find_the_last_change_of_each_id"],
+    ),
+    Mutant::new(
+        "FindsChangesOfEveryId",
+        kit::<FindsChangesOfEveryId>,
+        &["D-LAST-2"],
+        &["find_no_change_of_an_id_that_has_none"],
+    ),
+    Mutant::new(
         "LosesAPermitPerDroppedQuery",
         kit::<LosesAPermitPerDroppedQuery>,
         &["D-CHANGES-1"],

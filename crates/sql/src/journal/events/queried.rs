@@ -67,13 +67,7 @@ pub(super) struct Row {
 impl Row {
     pub(super) fn position(&self, statements: &EventQueryStatements) -> EventPosition {
         let event = &self.event;
-        match statements.has_unique_numbers {
-            true => EventPosition::after_all_of(event.ordering),
-            false => {
-                let id = event.persistence_id.clone();
-                EventPosition::new(event.ordering, id, event.sequence_nr)
-            }
-        }
+        statements.position_of(event.ordering, &event.persistence_id, event.sequence_nr)
     }
 
     /// Returns the bytes of the payload and of that of the metadata.

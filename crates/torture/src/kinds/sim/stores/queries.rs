@@ -1,9 +1,9 @@
 //! The queries of the simulated stores: they fail as other calls do, and their pages may be short.
 
 use actix_persistence_storage_api::{
-    EventOffset, EventQueries, EventSelection, EventsPage, EventsQuery, Offset, Operation,
-    PersistenceId, PersistenceIdsQuery, Position, StateChangesPage, StateChangesQuery,
-    StateQueries, StorageError,
+    EventOffset, EventQueries, EventSelection, EventsPage, EventsQuery, LastChange, Offset,
+    Operation, PersistenceId, PersistenceIdsQuery, Position, SequenceNr, StateChangesPage,
+    StateChangesQuery, StateQueries, StorageError,
 };
 use async_trait::async_trait;
 
@@ -32,6 +32,15 @@ impl StateQueries for SimStores {
         let short = shortened(&mut page.changes, |change| &change.offset, after, draw);
         (page.offset, page.more) = short.unwrap_or((page.offset, page.more));
         Ok(page)
+    }
+
+    async fn last_change(
+        &self,
+        persistence_id: &PersistenceId,
+    ) -> Result<Option<LastChange>, StorageError> {
+        let work = self.inner.states.last_change(persistence_id);
+        let about = ("last change", persistence_id);
+        self.read(Operation::StateChanges, about, work).await
     }
 }
 
@@ -66,6 +75,16 @@ impl EventQueries for SimStores {
     async fn newest_offset(&self, selection: &EventSelection) -> Result<EventOffset, StorageError> {
         let work = self.inner.journal.newest_offset(selection);
         self.read(Operation::QueryEvents, "newest", work).await
+    }
+
+    async fn offset_of(
+        &self,
+        persistence_id: &PersistenceId,
+        sequence_nr: SequenceNr,
+    ) -> Result<Option<EventOffset>, StorageError> {
+        let work = self.inner.journal.offset_of(persistence_id, sequence_nr);
+        let about = ("offset of", persistence_id, sequence_nr);
+        self.read(Operation::QueryEvents, about, work).await
     }
 }
 

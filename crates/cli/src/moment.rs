@@ -1,4 +1,4 @@
-//! Moments as people write them.
+//! Moments as people write and read them.
 
 use std::str::FromStr;
 use std::time::{Duration, SystemTime};
@@ -32,7 +32,7 @@ impl FromStr for Moment {
     type Err = InvalidMoment;
 
     fn from_str(text: &str) -> Result<Self, InvalidMoment> {
-        // The library accepts fractions of a second, too; they are not needed to delete.
+        // The library accepts fractions of a second, too; they are not needed.
         let moment = match text.len() {
             DAY => humantime::parse_rfc3339(&format!("{text}T00:00:00Z")),
             SECOND => humantime::parse_rfc3339(text),
@@ -53,6 +53,24 @@ impl From<Moment> for Timestamp {
     }
 }
 
+/// Returns a time in UTC, cut to seconds, for a person.
+pub(crate) fn written(time: Timestamp) -> String {
+    let since_1970 = u64::try_from(time.as_micros()).map(Duration::from_micros);
+    let moment = since_1970
+        .ok()
+        .and_then(|since| SystemTime::UNIX_EPOCH.checked_add(since));
+    match moment {
+        // What it cannot write has five digits of a year.
+        Some(moment) if time.as_micros() < YEAR_10000 => {
+            humantime::format_rfc3339_seconds(moment).to_string()
+        }
+        _ => time.to_string(),
+    }
+}
+
+/// The first microsecond that is not of a year with four digits.
+const YEAR_10000: i64 = 253_402_300_800_000_000;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,6 +87,20 @@ mod tests {
         ] {
             let since_1970 = Duration::from_secs(seconds);
             assert_eq!(text.parse(), Ok(Moment { since_1970 }), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_is_written_as_a_moment_is_or_in_microseconds() {
+        for (micros, expected) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (1_735_689_599_999_999, "2024-12-31T23:59:59Z"),
+            (YEAR_10000 - 1, "9999-12-31T23:59:59Z"),
+            (YEAR_10000, "253402300800000000 µs"),
+            (-1, "-1 µs"),
+            (i64::MAX, "9223372036854775807 µs"),
+        ] {
+            assert_eq!(written(Timestamp::from_micros(micros)), expected);
         }
     }
 

@@ -1,0 +1,226 @@
+//! The version of a projection from which applications read, and its replacement.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_persistence_storage_api::{
+    OffsetStore, ProjectionChange, ProjectionKey, ProjectionRecord, Replacement, SessionWork,
+    ShareRecord, StorageError,
+};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::membership::told;
+use crate::places::Places;
+use crate::{MakeLiveError, Projection};
+
+/// The delay between two looks at both versions.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// The time for which it tries to resume the old version after a failure.
+const TO_RESUME: Duration = Duration::from_secs(10);
+
+impl Projection {
+    /// Makes this version live in the place of the one that is, with what the work does in the same transaction, such as a row
+    /// that names the tables to read from.
+    ///
+    /// It waits until this version has what the live one has, and pauses that. Once the shares of that one are free, and this
+    /// version has reached where it stands, it replaces it. So whoever reads as the work says finds everything that was there
+    /// before. The old version stays, paused, so that one can go back the same way. If this version is live already, it does
+    /// nothing, and does not run the work.
+    ///
+    /// # Errors
+    /// [`MakeLiveError`]: if this takes longer than `within`, or this version is halted, or has parked ids, so that it lacks
+    /// something. The old version then goes on. If it could not be resumed, [`MakeLiveError::LeftPaused`] says so.
+    ///
+    /// # Cancel safety
+    /// Goes on to its end even if the future is dropped. If the process ends in the middle, the old version may be left live and
+    /// paused, as its [record](Self::record) says: resume it, or make this version live again.
+    pub async fn make_live(
+        &self,
+        work: Option<SessionWork>,
+        within: Duration,
+    ) -> Result<(), MakeLiveError> {
+        let making = MakingLive {
+            key: self.key.clone(),
+            store: Arc::clone(&self.store),
+            places: Arc::clone(&self.places),
+            awaited: self.awaited.clone(),
+            stop: self.stop.subscribe(),
+            paused: None,
+        };
+        let made = self.runtime.spawn(making.run(work, within));
+        made.await.unwrap_or(Err(MakeLiveError::Stopped))
+    }
+}
+
+/// The replacement of a live version, under way.
+struct MakingLive {
+    key: ProjectionKey,
+    store: Arc<dyn OffsetStore>,
+    places: Arc<dyn Places>,
+    /// Told while somebody waits for the progress.
+    awaited: watch::Sender<()>,
+    /// True once the projection is told to stop.
+    stop: watch::Receiver<bool>,
+    /// The old version, if this has paused it.
+    paused: Option<ProjectionKey>,
+}
+
+/// The thing to be done once this version is ready.
+enum Ready {
+    /// It is live already.
+    Already,
+    Replace(Replacement),
+}
+
+impl MakingLive {
+    async fn run(
+        mut self,
+        work: Option<SessionWork>,
+        within: Duration,
+    ) -> Result<(), MakeLiveError> {
+        let mut stop = self.stop.clone();
+        let end = Instant::now() + within;
+        let ready = tokio::select! {
+            biased;
+            () = told(&mut stop) => Err(MakeLiveError::Stopped),
+            ready = self.make_ready() => ready,
+            () = tokio::time::sleep_until(end) => Err(MakeLiveError::Timeout { waited: within }),
+        };
+        let made = match ready {
+            Ok(Ready::Already) => Ok(()),
+            // Not broken off: its transaction would go on.
+            Ok(Ready::Replace(replacement)) => self.replace(replacement, work).await,
+            Err(error) => Err(error),
+        };
+        match made {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.give_up(error).await),
+        }
+    }
+
+    /// Waits until this version has what the live one has, and that one stands still.
+    async fn make_ready(&mut self) -> Result<Ready, MakeLiveError> {
+        let name = self.key.name();
+        let Some(version) = self.store.live_version(name).await? else {
+            return Ok(Ready::Replace(Replacement::of_none(self.key.clone())));
+        };
+        if version == self.key.version() {
+            return Ok(Ready::Already);
+        }
+        let old = self.key.clone().with_version(version);
+        let standing = self.caught_up(&old, |_| true).await?;
+        if !standing.paused {
+            // Before the call: its reply may be lost.
+            self.paused = Some(old.clone());
+            self.store.change(&old, ProjectionChange::Pause).await?;
+        }
+        let is_free = |share: &ShareRecord| {
+            let lease = share.lease.as_ref();
+            lease.is_none_or(|lease| lease.is_over())
+        };
+        let standing = self
+            .caught_up(&old, |old| old.shares.iter().all(is_free))
+            .await?;
+        let progress = standing.shares.into_iter().map(|share| share.progress);
+        let (new, progress) = (self.key.clone(), progress.collect());
+        Ok(Ready::Replace(Replacement::new(new, old, progress)))
+    }
+
+    /// Waits until the old version is as it should be, and this one has reached where it is; returns the old one as it was seen
+    /// then.
+    async fn caught_up(
+        &self,
+        old: &ProjectionKey,
+        is_ready: impl Fn(&ProjectionRecord) -> bool,
+    ) -> Result<ProjectionRecord, MakeLiveError> {
+        loop {
+            // The old one first: where it is then, this one is to have been afterwards.
+            let standing = self.read(old).await?;
+            let own = self.read(&self.key).await?;
+            if own.parked > 0 {
+                return Err(MakeLiveError::Parked { number: own.parked });
+            }
+            let halted = own.shares.iter().find_map(|share| share.halted.clone());
+            if let Some(reason) = halted {
+                return Err(MakeLiveError::Halted { reason });
+            }
+            if is_ready(&standing) && self.has_reached(&own, &standing) {
+                return Ok(standing);
+            }
+            self.awaited.send_replace(());
+            sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    async fn read(&self, key: &ProjectionKey) -> Result<ProjectionRecord, MakeLiveError> {
+        let record = self.store.read(key).await?;
+        record.ok_or_else(|| MakeLiveError::NotThere { key: key.clone() })
+    }
+
+    fn has_reached(&self, own: &ProjectionRecord, standing: &ProjectionRecord) -> bool {
+        let pieces = standing
+            .shares
+            .iter()
+            .flat_map(|share| share.progress.pieces());
+        pieces.into_iter().all(|piece| {
+            own.shares.iter().all(|share| {
+                self.places
+                    .has_reached(&share.progress, &piece.slices, &piece.offset)
+            })
+        })
+    }
+
+    async fn replace(
+        &self,
+        replacement: Replacement,
+        work: Option<SessionWork>,
+    ) -> Result<(), MakeLiveError> {
+        let Err(error) = self.store.replace(replacement, work).await else {
+            return Ok(());
+        };
+        if error.is_not_stored() {
+            return Err(error.into());
+        }
+        let told = async {
+            loop {
+                if let Ok(live) = self.store.live_version(self.key.name()).await {
+                    return live == Some(self.key.version());
+                }
+                sleep(LOOK_AGAIN).await;
+            }
+        };
+        match timeout(TO_RESUME, told).await {
+            Ok(true) => Ok(()),
+            Ok(false) | Err(_) => Err(error.into()),
+        }
+    }
+
+    /// Resumes the old version, if this has paused it and it is live still.
+    async fn give_up(&self, error: MakeLiveError) -> MakeLiveError {
+        let Some(old) = &self.paused else {
+            return error;
+        };
+        let resumed = async {
+            loop {
+                let resumed = match self.store.live_version(old.name()).await {
+                    Ok(live) if live != Some(old.version()) => return,
+                    Ok(_) => self.store.change(old, ProjectionChange::Resume).await,
+                    Err(error) => Err(error),
+                };
+                if resumed.is_ok() {
+                    return;
+                }
+                sleep(LOOK_AGAIN).await;
+            }
+        };
+        match timeout(TO_RESUME, resumed).await {
+            Ok(()) => error,
+            Err(_) => MakeLiveError::LeftPaused {
+                old: old.clone(),
+                source: Box::new(error),
+            },
+        }
+    }
+}

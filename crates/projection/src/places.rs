@@ -1,0 +1,50 @@
+//! The places of stored things in the progress of a projection, whatever its source is.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use actix_persistence_query::QueryError;
+use actix_persistence_storage_api::{NUMBER_OF_SLICES, PersistenceId, Progress};
+use async_trait::async_trait;
+
+use crate::pieces::has_reached_in;
+use crate::source::Source;
+
+/// Every slice.
+pub(crate) const ALL_SLICES: RangeInclusive<u16> = 0..=NUMBER_OF_SLICES - 1;
+
+/// Knows the offsets of a source by their texts.
+#[async_trait]
+pub(crate) trait Places: Send + Sync {
+    /// Returns the text of the offset after an event, or after the last change of an id that has this revision or a later one;
+    /// `None` if it is not there.
+    async fn offset_of(
+        &self,
+        persistence_id: &PersistenceId,
+        number: u64,
+    ) -> Result<Option<String>, QueryError>;
+
+    /// Returns whether a progress has reached an offset in those of its slices that are among these; false if one of the two is
+    /// none of this source.
+    fn has_reached(&self, progress: &Progress, slices: &RangeInclusive<u16>, offset: &str) -> bool;
+}
+
+/// The places of one source.
+pub(crate) struct PlacesOf<S>(pub(crate) Arc<S>);
+
+#[async_trait]
+impl<S: Source> Places for PlacesOf<S> {
+    async fn offset_of(
+        &self,
+        persistence_id: &PersistenceId,
+        number: u64,
+    ) -> Result<Option<String>, QueryError> {
+        let offset = self.0.offset_of(persistence_id, number).await?;
+        Ok(offset.map(|offset| offset.to_string()))
+    }
+
+    fn has_reached(&self, progress: &Progress, slices: &RangeInclusive<u16>, offset: &str) -> bool {
+        let offset = offset.parse();
+        offset.is_ok_and(|offset| has_reached_in::<S::Position>(progress, slices, &offset))
+    }
+}
