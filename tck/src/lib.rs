@@ -31,6 +31,7 @@ mod odd_texts;
 mod offset_steps;
 mod offset_work;
 mod parallel;
+mod parking_steps;
 mod query_ids;
 mod query_steps;
 mod runtime;

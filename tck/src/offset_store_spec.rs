@@ -8,9 +8,14 @@ mod attempt;
 mod attend;
 mod change;
 mod commit;
+mod counts;
 mod halt;
 mod initialize;
 mod keys;
+mod live;
+mod parked;
+mod parking;
+mod parking_race;
 mod race;
 mod read;
 mod register;
@@ -35,7 +40,12 @@ pub(crate) const SPEC: Spec<dyn OffsetStore> = Spec {
         skipped::CASES,
         halt::CASES,
         change::CASES,
+        counts::CASES,
+        parking::CASES,
+        parked::CASES,
+        live::CASES,
         work::CASES,
         race::CASES,
+        parking_race::CASES,
     ],
 };

@@ -1,12 +1,16 @@
 //! Defects of offset stores.
 
 mod commits;
+mod parked;
 mod projections;
 mod shares;
+mod versions;
 
 pub(crate) use commits::*;
+pub(crate) use parked::*;
 pub(crate) use projections::*;
 pub(crate) use shares::*;
+pub(crate) use versions::*;
 
 /// Defines a defect without state in one method.
 macro_rules! defect {

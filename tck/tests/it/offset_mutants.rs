@@ -4,8 +4,11 @@ use crate::broken_offset_store::kit;
 use crate::mutant::{Mutant, expect_found_out};
 use crate::offset_defects::*;
 
-/// The broken offset stores.
-pub(crate) const MUTANTS: &[&[Mutant]] = &[ALL];
+mod parked;
+mod versions;
+
+/// The broken offset stores, in groups.
+pub(crate) const MUTANTS: &[&[Mutant]] = &[ALL, parked::MUTANTS, versions::MUTANTS];
 
 const ALL: &[Mutant] = &[
     Mutant::new(
