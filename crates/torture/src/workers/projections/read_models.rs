@@ -22,7 +22,7 @@ pub(crate) const AT_LEAST_ONCE: &str = "at-least-once";
 /// The name of the one of the changes of states, exactly once.
 pub(crate) const CHANGES: &str = "changes";
 /// One item in so many is refused after a part of its statements.
-const REFUSALS: u32 = 150;
+const REFUSALS: u32 = 400;
 
 /// Returns the statements that make the tables. No key keeps a row from being there twice: that is for the judge to find.
 pub(crate) fn tables(backend: Backend) -> String {
