@@ -18,6 +18,7 @@ mod note;
 mod notifications;
 #[cfg(all(feature = "encryption", feature = "zstd"))]
 mod personal_states;
+mod projection_bugs_of_others;
 mod projections;
 mod projections_beside_slow_handlers;
 mod projections_killed_at_each_step;

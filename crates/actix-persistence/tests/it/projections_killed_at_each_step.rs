@@ -34,8 +34,11 @@ const IDS: usize = 2;
 const AMOUNTS: u64 = 3;
 /// The number of processes at the same time.
 const AT_ONCE: u64 = 6;
+/// The time after which another process goes on. The longer it is, the fewer steps are renewals, which a slow process makes
+/// ever more of.
+const LEASE: Duration = Duration::from_millis(1_500);
 /// The steps between two kills, unless at full scale: at calls, and on the way to a server.
-const STRIDES: [u64; 2] = [11, 41];
+const STRIDES: [u64; 2] = [17, 61];
 
 /// The kind of steps at which a process is killed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,7 +80,7 @@ fn start(persistence: &Persistence, place: &Place, version: u32) -> Projection {
     let new = new.of_events::<Added>(None, EventSelection::all().of_entity_type("Sum"));
     let new = new.unwrap().version(version).with(|settings| {
         settings.group_size = 3;
-        settings.lease = Duration::from_millis(600);
+        settings.lease = LEASE;
         settings.min_back_off = Duration::from_millis(1);
         settings.max_back_off = Duration::from_millis(10);
         // Each of two processes has two attempts at what is refused at first.

@@ -193,7 +193,7 @@ fn differs(found: &[i64], right: &[i64]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// What is right: six events and one state.
+    /// Returns what is right: six events and one state.
     fn right() -> Found {
         let of = |numbers: &[i64]| Numbers::from([("a".to_owned(), numbers.to_vec())]);
         Found {

@@ -1,4 +1,4 @@
-//! What the projections make: a log and counts exactly once, a log at least once, and a log of the changes of states.
+//! The projections make these: a log and counts exactly once, a log at least once, and a log of the changes of states.
 
 use std::sync::{Arc, OnceLock};
 
@@ -152,8 +152,8 @@ impl AtLeastOnceHandler<EventEnvelope<Ticked>> for AtLeastOnce {
 
 /// Returns whether a progress has an item of a slice, by the offset after that.
 fn has(progress: &Progress, slice: u16, after: &EventOffset) -> Result<bool, ExtensionError> {
-    let piece = progress.pieces().iter();
-    let piece = piece.filter(|piece| piece.slices.contains(&slice)).next();
+    let mut pieces = progress.pieces().iter();
+    let piece = pieces.find(|piece| piece.slices.contains(&slice));
     let offset: EventOffset = piece.ok_or("no piece has the slice")?.offset.parse()?;
     let of = after.positions().next().map(|(place, _)| place.of());
     let partition = of.and_then(|of| Partition::of_slice(slice, of));

@@ -23,8 +23,8 @@ use crate::workers::tell;
 const MOST_AT_ONCE: u64 = 4;
 /// The number of ids that are written to at the same time.
 const AT_ONCE: usize = 40;
-/// One id in so many has a state, too.
-const STATES: u32 = 4;
+/// Two ids in so many have a state, too.
+const STATES: u32 = 20;
 /// One change of a state in so many is taken back by its handler.
 const TAKEN_BACK: u32 = 6;
 /// The tag of one event of each id in three.
@@ -108,7 +108,7 @@ pub(super) async fn write(
         let rng = rng.fork();
         async move {
             tick(persistence, number, upto, rng).await?;
-            if number.is_multiple_of(STATES) {
+            if number % STATES < 2 {
                 raise(persistence, number, upto).await?;
             }
             anyhow::Ok(())
