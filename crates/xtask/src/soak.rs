@@ -21,7 +21,7 @@ struct LongTest {
     variable: Option<(&'static str, &'static str)>,
 }
 
-const LONG_TESTS: [LongTest; 8] = [
+const LONG_TESTS: [LongTest; 10] = [
     LongTest {
         name: "random programs against the model of the persistent actor",
         package: "actix-persistence-persistent-actor",
@@ -44,7 +44,21 @@ const LONG_TESTS: [LongTest; 8] = [
         variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
     },
     LongTest {
-        name: "recovery at scale",
+        name: "projections and readers beside processes and servers that are killed",
+        package: "actix-persistence-torture",
+        program: "it",
+        filter: "::projections",
+        variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
+    },
+    LongTest {
+        name: "a process that projects is killed at each step",
+        package: "actix-persistence",
+        program: "it",
+        filter: "each_event_is_projected_once_over_a_kill",
+        variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
+    },
+    LongTest {
+        name: "recovery and queries at scale",
         package: "actix-persistence",
         program: "it",
         filter: "recovery_at_scale::",
@@ -102,7 +116,7 @@ impl LongTest {
         let step = Step::start(self.name);
         let mut command = workspace::cargo("test");
         command
-            .args(["--release", "--color=never"])
+            .args(["--release", "--all-features", "--color=never"])
             .args(["--package", self.package, "--test", self.program])
             // One at a time: they measure.
             .args(["--", self.filter, "--nocapture", "--test-threads=1"])

@@ -19,7 +19,9 @@ mod note;
 mod notifications;
 #[cfg(all(feature = "encryption", feature = "zstd"))]
 mod personal_states;
+mod projection_bugs_of_others;
 mod projections;
+mod projections_beside_slow_handlers;
 mod projections_killed_at_each_step;
 mod recovery_at_scale;
 mod recovery_settings;

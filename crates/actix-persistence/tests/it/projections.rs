@@ -28,7 +28,7 @@ impl Event for Added {
     const VERSION: u32 = 1;
 }
 
-struct Sum {
+pub(crate) struct Sum {
     name: String,
     sum: u64,
 }
@@ -52,7 +52,7 @@ impl PersistentActor for Sum {
 
 #[derive(Message)]
 #[rtype(result = "Result<u64, PersistError>")]
-struct Add(u64);
+pub(crate) struct Add(pub(crate) u64);
 
 impl Handler<Add> for Sum {
     type Result = Reply<Add>;
@@ -111,6 +111,11 @@ impl Place {
         self.kind
     }
 
+    /// Returns the URL of the database.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
     /// Reaches the server by another URL.
     pub(crate) fn reach_by(&mut self, way: impl FnOnce(&str) -> String) {
         self.url = way(&self.url);
@@ -121,7 +126,7 @@ impl Place {
         format!("{name}_{}", self.suffix)
     }
 
-    fn config(&self) -> Config {
+    pub(crate) fn config(&self) -> Config {
         let mut config = Config::new();
         for section in ["journal", "state", "offset-store"] {
             let path = |key: &str| format!("persistence.{section}.test.{key}");
@@ -284,22 +289,22 @@ pub(crate) fn start(
     quick.with(change).exactly_once(model.clone()).unwrap()
 }
 
+/// Starts the actor with this number.
+pub(crate) fn sum(persistence: &Persistence, number: usize) -> Addr<Sum> {
+    let name = format!("{number}");
+    let factory = move || Sum {
+        name: name.clone(),
+        sum: 0,
+    };
+    persistence.start(factory).unwrap()
+}
+
 pub(crate) async fn add(
     persistence: &Persistence,
     ids: usize,
     amounts: std::ops::RangeInclusive<u64>,
 ) {
-    let sums: Vec<_> = (0..ids)
-        .map(|nr| {
-            let name = format!("{nr}");
-            persistence
-                .start(move || Sum {
-                    name: name.clone(),
-                    sum: 0,
-                })
-                .unwrap()
-        })
-        .collect();
+    let sums: Vec<_> = (0..ids).map(|nr| sum(persistence, nr)).collect();
     for amount in amounts {
         let added = sums.iter().map(|sum| sum.send(Add(amount)));
         for result in futures_util::future::join_all(added).await {
@@ -500,6 +505,8 @@ use crate::applied_writes::{
     what_a_reply_names_is_in_the_read_model_after_waiting,
 };
 use crate::killed_projections::each_event_is_projected_once_over_kills;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+use crate::projections_beside_slow_handlers::a_slow_handler_and_an_idle_transaction_delay_no_reader;
 use crate::projections_killed_at_each_step::each_event_is_projected_once_over_a_kill_at_each_call;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 use crate::projections_killed_at_each_step::each_event_is_projected_once_over_a_kill_on_the_way;
@@ -534,6 +541,7 @@ on_each_database! {
     a_revision_that_a_reply_names_is_in_the_read_model
     each_event_is_projected_once_over_a_kill_at_each_call;
     each_event_is_projected_once_over_a_kill_on_the_way
+    a_slow_handler_and_an_idle_transaction_delay_no_reader
 }
 
 /// Adds up what a projection hands over, and fails for each first delivery of an even amount.

@@ -1,4 +1,4 @@
-//! Recovery at scale: a very long log, and very many actors at once, each in a process of its own for the peak of its
+//! Recovery at scale: a very long log, very many actors at once, and a query of very many events, each in a process of its own for the peak of its
 //! memory.
 //!
 //! A tenth of the full scale, unless `ACTIX_PERSISTENCE_TEST_SCALE=full` as `cargo xtask soak` sets it.
@@ -8,6 +8,7 @@
     reason = "the numbers are worth reading, and processes report by printing"
 )]
 
+mod all_events;
 mod ledger;
 mod long_log;
 mod many_actors;

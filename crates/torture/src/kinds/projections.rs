@@ -2,18 +2,21 @@
 //! server are killed: nothing is missing, nothing is there twice, and each id keeps its order.
 
 mod judge;
+mod readers;
 
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use actix_persistence::Config;
 use actix_persistence_test_servers::Server;
 use fastrand::Rng;
+use readers::Readers;
 
 use super::Kind;
 use crate::workers::projections::read_models::tables;
-use crate::workers::projections::{Assignment, Task};
+use crate::workers::projections::{Assignment, PAUSING, TALLIED, Task, open};
 use crate::{Backend, Line, Place, Run, Worker, block_on, is_interrupted, workers};
 
 pub(super) const KIND: Kind = Kind {
@@ -33,8 +36,6 @@ const RUNNERS: usize = 4;
 const WRITERS: u32 = 2;
 /// The time for which others leave the shares of a process alone that is not heard of.
 const LEASE: Duration = Duration::from_millis(400);
-/// The longest time for which a process projects before something happens to it.
-const LONGEST_LIFE: Duration = Duration::from_millis(2_500);
 /// The longest time without a process in a place for one.
 const LONGEST_ABSENCE: Duration = Duration::from_millis(500);
 /// The longest time of a process that writes; one in so many is killed.
@@ -53,6 +54,8 @@ struct Size {
     phases: u64,
     /// The number of kills of processes that project, in each phase at least.
     kills: u64,
+    /// The longest time for which a process projects before something happens to it.
+    longest_life: Duration,
 }
 
 /// 100,000 events of 1,000 ids, 50 kills, and 13 of the server.
@@ -61,12 +64,14 @@ const FULL: Size = Size {
     events: 4,
     phases: 25,
     kills: 2,
+    longest_life: Duration::from_secs(8),
 };
 const SHORT: Size = Size {
     ids: 24,
     events: 5,
     phases: 3,
     kills: 1,
+    longest_life: Duration::from_millis(2_500),
 };
 
 fn run(run: &Run) -> anyhow::Result<()> {
@@ -91,6 +96,7 @@ struct Round<'a> {
     /// The number of kills of processes that project.
     kills: AtomicU64,
     projecting: AtomicBool,
+    readers: Readers,
 }
 
 impl<'a> Round<'a> {
@@ -112,13 +118,17 @@ impl<'a> Round<'a> {
             Backend::Postgres | Backend::Mysql => "statement-timeout = \"4s\"\n",
             Backend::Sqlite | Backend::Memory => "busy-timeout = \"2s\"\n",
         };
-        let mut config = place.config_of(&["journal", "state", "offset-store"], lines);
+        let handler = format!(
+            "{lines}change-event-journal = \"here\"\nchange-handler.{TALLIED} = \"{PAUSING}\"\n"
+        );
+        let mut config = place.config_of(&["journal", "offset-store"], lines)
+            + &place.config_of(&["state"], &handler);
         config += "[persistence.back-off]\nmin = \"5ms\"\nmax = \"100ms\"\n";
         for kind in ["journal", "state", "offset-store"] {
             let fallback = "plugin-fallback.circuit-breaker]\nreset-timeout = \"500ms\"\n";
             config += &format!("[persistence.{kind}-{fallback}");
         }
-        place.make_tables(&config)?;
+        make_tables(&config)?;
         block_on(place.execute(&tables(place.backend())))?;
         let name = format!("round-{number}");
         let file = run.folder().join(format!("{name}.toml"));
@@ -132,6 +142,7 @@ impl<'a> Round<'a> {
             config: file,
             kills: AtomicU64::new(0),
             projecting: AtomicBool::new(true),
+            readers: Readers::new(),
         })
     }
 
@@ -140,12 +151,15 @@ impl<'a> Round<'a> {
         let mut server = self.server.take();
         let gone_on: anyhow::Result<()> = std::thread::scope(|scope| {
             let round = &self;
-            let runners: Vec<_> = (0..RUNNERS)
+            let readers = rng.fork();
+            let readers = scope.spawn(move || round.read(readers));
+            let mut runners: Vec<_> = (0..RUNNERS)
                 .map(|number| {
                     let rng = rng.fork();
                     scope.spawn(move || round.project(number, rng))
                 })
                 .collect();
+            runners.push(readers);
             let written = round.write_all(server.as_mut(), &mut rng);
             round.projecting.store(false, Ordering::Release);
             let runners = runners.into_iter();
@@ -163,7 +177,7 @@ impl<'a> Round<'a> {
         self.hear_out(&mut last)?;
         last.ended(true)?;
         if !is_interrupted() {
-            judge::judge(self.run, &self.name, &self.place)?;
+            judge::judge(self.run, &self.name, &self.place, &self.readers)?;
         }
         Ok(())
     }
@@ -246,7 +260,7 @@ impl<'a> Round<'a> {
         while self.projecting.load(Ordering::Acquire) && self.goes_on() {
             let task = Task::Project { lease: LEASE };
             let mut worker = self.start(&format!("runner-{number}"), task, &mut rng)?;
-            self.wait(LONGEST_LIFE.mul_f64(rng.f64()), &mut worker)?;
+            self.wait(self.size.longest_life.mul_f64(rng.f64()), &mut worker)?;
             let end = rng.u8(..8);
             if end < 2 {
                 worker.pause()?;
@@ -270,6 +284,28 @@ impl<'a> Round<'a> {
             self.sleep(LONGEST_ABSENCE.mul_f64(rng.f64()));
         }
         Ok(())
+    }
+
+    /// Runs one process after the other that follows events, each from where the one before was.
+    fn read(&self, mut rng: Rng) -> anyhow::Result<()> {
+        loop {
+            let readings = self.readers.readings();
+            let mut worker = self.start("reader", Task::Read { readings }, &mut rng)?;
+            self.wait(self.size.longest_life.mul_f64(rng.f64()), &mut worker)?;
+            let is_last = !self.projecting.load(Ordering::Acquire);
+            match is_last {
+                true => worker.end(),
+                false => {
+                    worker.kill()?;
+                    self.run.add("readers killed", 1);
+                }
+            }
+            self.hear_out(&mut worker)?;
+            worker.ended(is_last)?;
+            if is_last || !self.goes_on() {
+                return Ok(());
+            }
+        }
     }
 
     /// Hears a process for a while; no longer than everything is written.
@@ -313,10 +349,22 @@ impl<'a> Round<'a> {
         match line {
             Line::Count { count } => self.run.add(&count, 1),
             Line::Fault { fault } => self.run.violation(format!("{}: {fault}", self.name)),
-            Line::Other { other } => self.run.acknowledged(other.as_u64().unwrap_or(0)),
+            Line::Other { other } => match serde_json::from_value(other.clone()) {
+                Ok(shown) => self.readers.hear(shown),
+                Err(_) => self.run.acknowledged(other.as_u64().unwrap_or(0)),
+            },
             Line::Record(_) => {}
         }
     }
+}
+
+fn make_tables(config: &str) -> anyhow::Result<()> {
+    let config = Config::from_toml(config, "torture")?;
+    actix::System::new().block_on(async {
+        let persistence = open(config).await?;
+        persistence.ready().await?;
+        anyhow::Ok(())
+    })
 }
 
 fn panicked<T>() -> anyhow::Result<T> {

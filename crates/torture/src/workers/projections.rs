@@ -3,8 +3,9 @@
 //! `torture worker projections ASSIGNMENT`, for the kind `projections`.
 
 pub(crate) mod read_models;
+pub(crate) mod reading;
 mod running;
-mod writing;
+pub(crate) mod writing;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,11 +15,15 @@ use anyhow::bail;
 use serde::{Deserialize, Serialize};
 
 use super::run_until_told;
+use reading::Reading;
+use writing::Pausing;
 
 /// The entity type of the ids that have events.
 pub(crate) const TALLY: &str = "Tally";
 /// The entity type of the states.
 pub(crate) const TALLIED: &str = "Tallied";
+/// The name of the change handler.
+pub(crate) const PAUSING: &str = "pausing";
 /// The program waits for so long in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 
@@ -40,6 +45,8 @@ pub(crate) enum Task {
         /// The number of events, or revisions, that each of them is to have.
         upto: u64,
     },
+    /// The process follows events, and then reads until there are no more.
+    Read { readings: Vec<Reading> },
     /// The process projects, and now and then divides, pauses, or stops and starts again.
     Project { lease: Duration },
     /// The process projects until everything is, and then ends by itself.
@@ -52,11 +59,12 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
     };
     let assignment: Assignment = serde_json::from_str(assignment)?;
     run_until_told(async |told| {
-        let persistence = Persistence::open(Config::from_file(&assignment.config)?).await?;
+        let persistence = open(Config::from_file(&assignment.config)?).await?;
         persistence.ready().await?;
         let seed = assignment.seed;
         match assignment.task {
             Task::Write { ids, upto } => writing::write(&persistence, ids, upto, seed).await?,
+            Task::Read { readings } => reading::read(&persistence, readings, seed, &told).await?,
             Task::Project { lease } => running::project(&persistence, lease, seed, &told).await?,
             Task::Finish { lease } => running::finish(&persistence, lease).await?,
         }
@@ -68,4 +76,13 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
         }
         Ok(())
     })
+}
+
+/// Opens the stores of a config.
+///
+/// # Errors
+/// If the config is wrong, or they cannot be opened.
+pub(crate) async fn open(config: Config) -> anyhow::Result<Persistence> {
+    let builder = Persistence::builder().config(config);
+    Ok(builder.change_handler(PAUSING, Pausing).open().await?)
 }

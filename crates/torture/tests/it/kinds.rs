@@ -120,7 +120,7 @@ fn readers(backend: Backend) {
     });
 }
 
-/// Whoever is killed, every event is projected exactly once, and at least once.
+/// Every event is projected, whoever is killed: exactly once, or at least once.
 fn projections(backend: Backend) {
     unviolated_until("projections", backend, 3, |done| {
         let killed = count(done, "processes killed");

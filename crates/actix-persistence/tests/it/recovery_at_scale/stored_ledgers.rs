@@ -75,7 +75,7 @@ async fn write(journal: &SqliteJournal, writes: Vec<AtomicWrite>) {
 }
 
 /// An event as a ledger encodes it.
-async fn encoded_event() -> Payload {
+pub(super) async fn encoded_event() -> Payload {
     let storage = MemoryStorage::new();
     let persistence = Persistence::builder()
         .journal("memory", Arc::new(storage.journal()))

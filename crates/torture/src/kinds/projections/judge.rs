@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use super::readers::Readers;
+use crate::workers::projections::writing::has_tag;
 use crate::workers::projections::{TALLIED, TALLY};
 use crate::writers::id_of;
 use crate::{Backend, Place, Run, block_on};
 
 /// Reports whatever is missing, is there twice, or is out of order.
-pub(super) fn judge(run: &Run, name: &str, place: &Place) -> anyhow::Result<()> {
+pub(super) fn judge(run: &Run, name: &str, place: &Place, readers: &Readers) -> anyhow::Result<()> {
     let id = id_of(place);
     let found = Found {
         stored: numbers_of(
@@ -32,14 +34,21 @@ pub(super) fn judge(run: &Run, name: &str, place: &Place) -> anyhow::Result<()> 
         skipped: block_on(place.number("SELECT COUNT(*) FROM projection_skipped"))?,
     };
     let events: usize = found.stored.values().map(Vec::len).sum();
-    let repeats = found.least.len().saturating_sub(events);
+    let tagged = found.stored.values().flatten().filter(|nr| has_tag(**nr));
+    let repeats = found.least.len().saturating_sub(tagged.count());
     run.add("events projected", events as u64);
     run.add("repeats at least once", repeats as u64);
     run.add(
         "changes projected",
         found.changes.values().map(Vec::len).sum::<usize>() as u64,
     );
-    for fault in found.faults() {
+    let all = numbers_of(
+        place,
+        &format!("SELECT {id}, t.sequence_nr FROM event_journal t ORDER BY 1, 2"),
+    )?;
+    let (faults, shown) = readers.faults(&all);
+    run.add("events shown to readers", shown as u64);
+    for fault in found.faults().into_iter().chain(faults) {
         run.violation(format!("{name}: {fault}"));
     }
     if place.backend() != Backend::Memory && events == 0 {
@@ -118,7 +127,7 @@ impl Found {
         }
     }
 
-    /// Each event is logged, the first time in order, and again only as long as no stored progress has it: unless by one who
+    /// Each event with the tag is logged, the first time in order, and again only as long as no stored progress has it: unless by one who
     /// was taken for dead.
     fn check_least(&self, faults: &mut Vec<String>) {
         let mut first = Numbers::new();
@@ -136,7 +145,9 @@ impl Found {
             }
         }
         for id in self.stored.keys().chain(first.keys()) {
-            if let Some(what) = differs(numbers(&first, id), numbers(&self.stored, id)) {
+            let stored = numbers(&self.stored, id).iter().copied();
+            let stored: Vec<_> = stored.filter(|nr| has_tag(*nr)).collect();
+            if let Some(what) = differs(numbers(&first, id), &stored) {
                 faults.push(format!("at least once, {id:?} {what}"));
             }
         }
@@ -182,15 +193,15 @@ fn differs(found: &[i64], right: &[i64]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// What is right: two events and one state.
+    /// Returns what is right: six events and one state.
     fn right() -> Found {
         let of = |numbers: &[i64]| Numbers::from([("a".to_owned(), numbers.to_vec())]);
         Found {
-            stored: of(&[1, 2]),
+            stored: of(&[1, 2, 3, 4, 5, 6]),
             states: of(&[2]),
-            once: of(&[1, 2]),
-            counts: vec![("a".to_owned(), 2, 2)],
-            least: least(&[(1, 1, 0), (2, 1, 0), (1, 1, 0), (2, 0, 1)]),
+            once: of(&[1, 2, 3, 4, 5, 6]),
+            counts: vec![("a".to_owned(), 6, 6)],
+            least: least(&[(3, 1, 0), (6, 1, 0), (3, 1, 0), (6, 0, 1)]),
             changes: of(&[1, 2]),
             skipped: 0,
         }
@@ -212,17 +223,22 @@ mod tests {
     #[test]
     fn what_is_right_is_found_right_and_nothing_else() {
         assert_eq!(right().faults(), [""; 0]);
-        let logs: [&[i64]; 4] = [&[1], &[2], &[2, 1], &[1, 1, 2]];
+        let logs: [&[i64]; 4] = [
+            &[1, 2, 3, 4, 5],
+            &[1, 2, 3, 5, 6],
+            &[1, 2, 3, 4, 6, 5],
+            &[1, 1, 2, 3, 4, 5, 6],
+        ];
         for log in logs {
             is_found(|found| found.once = Numbers::from([("a".to_owned(), log.to_vec())]));
         }
         is_found(|found| found.once.clear());
-        is_found(|found| found.counts[0].1 = 3);
+        is_found(|found| found.counts[0].1 = 7);
         is_found(|found| found.counts.clear());
         is_found(|found| found.least.clear());
-        is_found(|found| found.least = least(&[(1, 1, 0)]));
-        is_found(|found| found.least = least(&[(2, 1, 0), (1, 1, 0)]));
-        is_found(|found| found.least = least(&[(1, 1, 0), (2, 1, 0), (2, 1, 1)]));
+        is_found(|found| found.least = least(&[(3, 1, 0)]));
+        is_found(|found| found.least = least(&[(6, 1, 0), (3, 1, 0)]));
+        is_found(|found| found.least = least(&[(3, 1, 0), (6, 1, 0), (6, 1, 1)]));
         is_found(|found| found.skipped = 1);
         let changes: [&[i64]; 4] = [&[1], &[2, 2], &[2, 1], &[1, 2, 3]];
         for log in changes {

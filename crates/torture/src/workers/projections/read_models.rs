@@ -1,4 +1,4 @@
-//! What the projections make: a log and counts exactly once, a log at least once, and a log of the changes of states.
+//! The projections make these: a log and counts exactly once, a log at least once, and a log of the changes of states.
 
 use std::sync::{Arc, OnceLock};
 
@@ -22,7 +22,7 @@ pub(crate) const AT_LEAST_ONCE: &str = "at-least-once";
 /// The name of the one of the changes of states, exactly once.
 pub(crate) const CHANGES: &str = "changes";
 /// One item in so many is refused after a part of its statements.
-const REFUSALS: u32 = 150;
+const REFUSALS: u32 = 400;
 
 /// Returns the statements that make the tables. No key keeps a row from being there twice: that is for the judge to find.
 pub(crate) fn tables(backend: Backend) -> String {
@@ -152,8 +152,8 @@ impl AtLeastOnceHandler<EventEnvelope<Ticked>> for AtLeastOnce {
 
 /// Returns whether a progress has an item of a slice, by the offset after that.
 fn has(progress: &Progress, slice: u16, after: &EventOffset) -> Result<bool, ExtensionError> {
-    let piece = progress.pieces().iter();
-    let piece = piece.filter(|piece| piece.slices.contains(&slice)).next();
+    let mut pieces = progress.pieces().iter();
+    let piece = pieces.find(|piece| piece.slices.contains(&slice));
     let offset: EventOffset = piece.ok_or("no piece has the slice")?.offset.parse()?;
     let of = after.positions().next().map(|(place, _)| place.of());
     let partition = of.and_then(|of| Partition::of_slice(slice, of));

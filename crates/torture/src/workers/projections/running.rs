@@ -13,13 +13,13 @@ use futures_util::TryStreamExt;
 use tokio::time::{Instant, sleep};
 
 use super::read_models::{AT_LEAST_ONCE, AtLeastOnce, CHANGES, Changes, ONCE, Once};
-use super::writing::Ticked;
+use super::writing::{THIRD, Ticked};
 use super::{TALLIED, TALLY};
 use crate::workers::kept::KeptState;
 use crate::workers::{Told, count, fault};
 
-/// Everything is projected within this time, on a loaded machine, after the last kill.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// A projection that has not got all advances within this time, on a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// The numbers of shares.
 const SHARES: [u16; 4] = [1, 4, 2, 7];
 /// The longest time between two changes.
@@ -93,21 +93,39 @@ pub(super) async fn finish(persistence: &Persistence, lease: Duration) -> anyhow
     while let Some(change) = changes.try_next().await? {
         last = change.offset().clone();
     }
-    let ends = Instant::now() + PATIENCE;
     let mut rng = Rng::with_seed(0);
+    let mut running = Vec::new();
     for name in NAMES {
-        let projection = start(persistence, name, lease, &mut rng)?;
-        while !hear("resume", projection.resume().await) && Instant::now() < ends {}
-        let left = ends.saturating_duration_since(Instant::now());
-        let applied = match name {
-            CHANGES => projection.applied(&last, left).await,
-            _ => projection.applied(&newest, left).await,
+        running.push(start(persistence, name, lease, &mut rng)?);
+    }
+    for projection in running {
+        let is_done = async |within| match projection.key().name() {
+            CHANGES => projection.applied(&last, within).await,
+            _ => projection.applied(&newest, within).await,
         };
-        if let Err(error) = applied {
-            let (status, record) = (projection.status(), projection.record().await);
-            fault(format!(
-                "{name} is not up to date {PATIENCE:?} after the last kill: {error}: {status:?}, {record:?}"
-            ));
+        let (mut reached, mut advanced) = (None, Instant::now());
+        while let Err(error) = is_done(Duration::from_millis(500)).await {
+            // Someone may have been killed who had paused it.
+            hear("resume", projection.resume().await);
+            let record = projection.record().await.ok().flatten();
+            let progress: Option<Vec<_>> = record.as_ref().map(|record| {
+                record
+                    .shares
+                    .iter()
+                    .map(|share| share.progress.clone())
+                    .collect()
+            });
+            if progress != reached {
+                (reached, advanced) = (progress, Instant::now());
+            }
+            if advanced.elapsed() > PATIENCE {
+                fault(format!(
+                    "{} has not advanced for {PATIENCE:?}: {error}: {:?}, {record:?}",
+                    projection.key(),
+                    projection.status()
+                ));
+                break;
+            }
         }
         projection.stop().await;
     }
@@ -134,7 +152,7 @@ fn start(
                 persistence: persistence.clone(),
                 owner: Arc::clone(&owner),
             };
-            let new = new.of_events::<Ticked>(None, events)?;
+            let new = new.of_events::<Ticked>(None, events.with_tag(THIRD))?;
             let started = new.with(change).at_least_once(handler);
             started.inspect(|projection| {
                 let _ = owner.set(projection.status().owner);

@@ -4,7 +4,11 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
+use actix_persistence::storage_api::{
+    ChangeEvent, ChangeHandler, ExtensionError, Payload, Session, StateChange, WriterId,
+};
 use anyhow::Context as _;
+use async_trait::async_trait;
 use fastrand::Rng;
 use futures_util::stream::{self, StreamExt};
 use serde::{Deserialize, Serialize};
@@ -19,8 +23,14 @@ use crate::workers::tell;
 const MOST_AT_ONCE: u64 = 4;
 /// The number of ids that are written to at the same time.
 const AT_ONCE: usize = 40;
-/// One id in so many has a state, too.
-const STATES: u32 = 4;
+/// Two ids in so many have a state, too.
+const STATES: u32 = 20;
+/// One change of a state in so many is taken back by its handler.
+const TAKEN_BACK: u32 = 6;
+/// The tag of one event of each id in three.
+pub(crate) const THIRD: &str = "third";
+/// MessagePack with names, as the product writes it by default.
+const SERIALIZER: u32 = 1;
 /// The pause after a failed write, so that a server that is away is not asked all the time.
 const AFTER_TROUBLE: Duration = Duration::from_millis(20);
 
@@ -33,6 +43,11 @@ pub(crate) struct Ticked {
 impl Event for Ticked {
     const MANIFEST: &'static str = "torture.ticked";
     const VERSION: u32 = 1;
+}
+
+/// Returns whether the event with this number has the tag.
+pub(crate) fn has_tag(nr: i64) -> bool {
+    nr % 3 == 0
 }
 
 struct Tally {
@@ -50,6 +65,11 @@ impl PersistentActor for Tally {
 
     fn persistence_id(&self) -> PersistenceId {
         PersistenceId::of(TALLY, &odd_name(self.number))
+    }
+
+    fn tags(&self, event: &Ticked) -> Vec<String> {
+        let is_tagged = has_tag(event.nr as i64);
+        is_tagged.then(|| THIRD.to_owned()).into_iter().collect()
     }
 
     fn on_event(&mut self, _: &Ticked) {
@@ -88,7 +108,7 @@ pub(super) async fn write(
         let rng = rng.fork();
         async move {
             tick(persistence, number, upto, rng).await?;
-            if number.is_multiple_of(STATES) {
+            if number % STATES < 2 {
                 raise(persistence, number, upto).await?;
             }
             anyhow::Ok(())
@@ -143,10 +163,44 @@ async fn raise(persistence: &Persistence, number: u32, upto: u64) -> anyhow::Res
             return Ok(());
         }
         let next = revision + 1;
-        match store.upsert(update(id.clone(), next, next)?).await {
+        let event = change_event(next)?;
+        let update = update(id.clone(), next, next)?.with_change_event(event);
+        match store.upsert(update).await {
             Ok(()) => acknowledged(1),
             // The next look shows whether it was stored.
             Err(_) => tokio::time::sleep(AFTER_TROUBLE).await,
+        }
+    }
+}
+
+/// The event of a change.
+fn change_event(nr: u64) -> anyhow::Result<ChangeEvent> {
+    let bytes = rmp_serde::to_vec_named(&Ticked { nr })?;
+    let (manifest, version) = (Ticked::MANIFEST, Ticked::VERSION);
+    let payload = Payload::new(SERIALIZER, format!("{manifest}:v{version}"), bytes);
+    let tags = has_tag(nr as i64).then_some(THIRD);
+    Ok(ChangeEvent::new(payload, WriterId::random()).with_tags(tags))
+}
+
+/// Pauses in the transaction that stores a state and its event, and takes some of them back.
+pub(super) struct Pausing;
+
+#[async_trait]
+impl ChangeHandler for Pausing {
+    async fn process(
+        &self,
+        session: &mut dyn Session,
+        _: &StateChange<'_>,
+    ) -> Result<(), ExtensionError> {
+        let longest = match session.database() {
+            // It has one writer at a time.
+            "sqlite" => 3,
+            _ => 40,
+        };
+        tokio::time::sleep(Duration::from_millis(fastrand::u64(0..=longest))).await;
+        match fastrand::u32(..TAKEN_BACK) {
+            0 => Err("refused on purpose".into()),
+            _ => Ok(()),
         }
     }
 }
