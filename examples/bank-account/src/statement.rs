@@ -1,4 +1,4 @@
-//! What was booked in a month, read from the events with its tag.
+//! The bookings of a month, read from the events with its tag.
 
 use std::collections::BTreeMap;
 
