@@ -14,6 +14,10 @@ pub use actix_persistence_storage_api::{
     ShareRecord, Skipped,
 };
 
+#[cfg(feature = "projection-test")]
+pub use crate::projection_test::{
+    HandlerCall, ProjectionOutcome, ProjectionTest, ProjectionTestError,
+};
 pub use crate::projections::NewProjection;
 
 /// The reason why a projection cannot be made.
