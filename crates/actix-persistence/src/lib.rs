@@ -7,6 +7,8 @@ mod event_queries;
 mod find_states;
 mod notifications;
 mod persistence;
+#[cfg(feature = "projection-test")]
+mod projection_test;
 mod projections;
 mod replay;
 mod state_queries;

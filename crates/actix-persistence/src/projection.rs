@@ -15,6 +15,10 @@ pub use actix_persistence_storage_api::{
     ProjectionKey, ProjectionRecord, Session, ShareRecord, Skipped,
 };
 
+#[cfg(feature = "projection-test")]
+pub use crate::projection_test::{
+    HandlerCall, ProjectionOutcome, ProjectionTest, ProjectionTestError,
+};
 pub use crate::projections::NewProjection;
 
 /// The reason why a projection cannot be made.

@@ -10,10 +10,13 @@ use actix::{Actor, Handler, Message};
 use actix_persistence::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::Month;
 use older_forms::{Balance1, Batch, Decided1, Decided2};
 
 /// A snapshot is taken whenever this many more events are stored.
 const SNAPSHOT_EVERY: u64 = 100;
+/// The most cents that an account may hold: those that fit in a `BIGINT` of the table of balances.
+const MAX_CENTS: u64 = i64::MAX as u64;
 
 /// The direction in which money moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,6 +105,9 @@ pub struct Account {
 }
 
 impl Account {
+    /// The text before the `|` of its persistence ids.
+    pub const ENTITY_TYPE: &'static str = "Account";
+
     /// An empty account of this name; what was booked on it comes from the journal.
     pub fn new(name: &str) -> Self {
         Self {
@@ -112,7 +118,7 @@ impl Account {
 
     /// The id under which an account of this name is stored.
     pub fn id_of(name: &str) -> PersistenceId {
-        PersistenceId::of("Account", name)
+        PersistenceId::of(Self::ENTITY_TYPE, name)
     }
 
     /// Returns its balance, in cents.
@@ -120,7 +126,13 @@ impl Account {
         self.balance.cents
     }
 
-    /// Returns the balance afterwards, if the booking is possible.
+    /// Returns whether a booking is possible: there is enough money for it, and room for more.
+    fn allows(&self, kind: Kind, cents: u64) -> bool {
+        self.after(kind, cents)
+            .is_some_and(|after| kind == Kind::Withdraw || after <= MAX_CENTS)
+    }
+
+    /// Returns the balance after a booking; none if no balance is that.
     fn after(&self, kind: Kind, cents: u64) -> Option<u64> {
         match kind {
             Kind::Deposit => self.balance.cents.checked_add(cents),
@@ -152,6 +164,11 @@ impl PersistentActor for Account {
 
     fn on_snapshot(&mut self, offer: SnapshotOffer<Balance>) {
         self.balance = offer.snapshot;
+    }
+
+    /// The month of the booking, by which statements find it.
+    fn tags(&self, _: &Decided) -> Vec<String> {
+        vec![Month::now().to_string()]
     }
 
     fn retention(&self) -> Option<Retention<Self>> {
@@ -239,7 +256,7 @@ impl Handler<Book> for Account {
         if self.balance.decided.contains(&book.id) {
             return Reply::now(Ok(Booked::Duplicate));
         }
-        let applied = self.after(book.kind, book.cents).is_some();
+        let applied = self.allows(book.kind, book.cents);
         let decided = Decided {
             id: book.id,
             kind: book.kind,

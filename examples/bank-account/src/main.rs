@@ -1,9 +1,11 @@
-//! A bank on actix-persistence: imports bookings, and shows balances and histories.
+//! A bank on actix-persistence: imports bookings, and shows balances, histories and statements.
 
 mod import;
+mod keeping;
 mod lines;
 mod progress;
 mod receipts;
+mod reports;
 
 use std::fs::File;
 use std::io::{self, BufReader, IsTerminal, Write};
@@ -11,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use actix_persistence::Config;
 use actix_persistence::prelude::*;
 use anyhow::Context;
 use clap::{Parser, Subcommand};
@@ -19,7 +22,7 @@ use crate::import::{Import, Summary};
 use crate::lines::Lines;
 use crate::progress::Progress;
 use crate::receipts::Receipts;
-use bank::{Account, Decided};
+use bank::{Account, Month, tables};
 
 /// The file in which the bank keeps its accounts without `--config`.
 const DEFAULT_DATABASE: &str = "bank.db";
@@ -53,6 +56,21 @@ enum Command {
     Balance { account: String },
     /// Prints a line per event: sequence number, kind, cents, id, applied or refused.
     History { account: String },
+    /// Prints a line per account: its name, the balance in cents, the number of bookings; from a table that it first brings
+    /// up to date.
+    Balances,
+    /// Keeps the table of balances up to date until Ctrl-C; processes that do so share the work.
+    Keep {
+        /// The time after which the others take over from a process that is not heard of.
+        #[arg(long, value_name = "TIME", default_value = "10s", value_parser = keeping::lease)]
+        lease: Duration,
+    },
+    /// Prints a line per account on which something was booked in a month: its name, the cents deposited and withdrawn, the
+    /// number of bookings.
+    Statement {
+        /// The month in UTC, such as 2026-11; this month unless it is given.
+        month: Option<Month>,
+    },
 }
 
 #[actix::main]
@@ -97,7 +115,26 @@ async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::History { account } => {
             check_name(&account)?;
             if let Some(persistence) = open_existing(config).await? {
-                history(&persistence, &account).await?;
+                reports::history(&persistence, &account).await?;
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Balances => {
+            if is_there(config) {
+                let persistence = open_with_tables(config).await?;
+                keeping::catch_up(&persistence).await?;
+                reports::balances(&persistence).await?;
+                persistence.stop(STOP_DEADLINE).await;
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Keep { lease } => {
+            keeping::keep(&open_with_tables(config).await?, lease).await?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Statement { month } => {
+            if let Some(persistence) = open_existing(config).await? {
+                reports::statement(&persistence, &month.unwrap_or_else(Month::now)).await?;
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -176,44 +213,37 @@ fn report(summary: &Summary, interrupted: bool) -> anyhow::Result<ExitCode> {
 
 /// Opens the bank for reading; `None` if there is no bank yet, which reading must not change.
 async fn open_existing(config: Option<&Path>) -> anyhow::Result<Option<Persistence>> {
-    match config {
-        Some(file) => Ok(Some(Persistence::from_config(file).await?)),
-        None if Path::new(DEFAULT_DATABASE).exists() => {
-            Ok(Some(Persistence::sqlite(DEFAULT_DATABASE).await?))
-        }
-        None => {
-            eprintln!("note: there is no {DEFAULT_DATABASE} in this directory yet");
-            Ok(None)
-        }
+    Ok(match config {
+        Some(file) => Some(Persistence::from_config(file).await?),
+        None if is_there(None) => Some(Persistence::sqlite(DEFAULT_DATABASE).await?),
+        None => None,
+    })
+}
+
+/// Returns whether there may be a bank; says so if there is none.
+fn is_there(config: Option<&Path>) -> bool {
+    let is_there = config.is_some() || Path::new(DEFAULT_DATABASE).exists();
+    if !is_there {
+        eprintln!("note: there is no {DEFAULT_DATABASE} in this directory yet");
     }
+    is_there
+}
+
+/// Opens the bank with the table of balances, which is made if it does not exist.
+async fn open_with_tables(config: Option<&Path>) -> anyhow::Result<Persistence> {
+    let builder = match config {
+        Some(file) => Persistence::builder().config(Config::from_file(file)?.with_environment()),
+        None => Persistence::builder().sqlite(DEFAULT_DATABASE),
+    };
+    let persistence = builder.schema_steps(tables()).open().await?;
+    persistence.ready().await?;
+    Ok(persistence)
 }
 
 fn check_name(account: &str) -> anyhow::Result<()> {
     Account::id_of(account)
         .validate()
         .with_context(|| format!("the account {account:?} cannot be used"))
-}
-
-async fn history(persistence: &Persistence, account: &str) -> anyhow::Result<()> {
-    let mut written: io::Result<()> = Ok(());
-    let mut out = io::BufWriter::new(io::stdout());
-    persistence
-        .replay_events(Account::id_of(account), |meta, event: Decided| {
-            let Decided {
-                id, kind, cents, ..
-            } = event;
-            let outcome = if event.applied { "applied" } else { "refused" };
-            if written.is_ok() {
-                written = writeln!(
-                    out,
-                    "{}\t{kind}\t{cents}\t{id}\t{outcome}",
-                    meta.sequence_nr
-                );
-            }
-        })
-        .await?;
-    written?;
-    Ok(out.flush()?)
 }
 
 /// Returns whether the reader of our output has seen enough, as `head` does.

@@ -1,6 +1,7 @@
-//! A blog on actix-persistence: writes posts, finds them by title, and counts them.
+//! A blog on actix-persistence: writes posts, finds them by title and by words, and counts them.
 
 mod lines;
+mod searching;
 
 use std::io::{self, IsTerminal, Write as _};
 use std::path::PathBuf;
@@ -51,6 +52,11 @@ enum Command {
     Show { id: String },
     /// Prints the posts with a title.
     Find { title: String },
+    /// Prints the posts that have all these words in their title or text.
+    Search {
+        #[arg(required = true)]
+        words: Vec<String>,
+    },
     /// Prints the numbers of drafts and of published posts.
     Counts,
     /// Prints each post that was changed, with its revision: the latest state of each, and then what changes.
@@ -85,7 +91,9 @@ async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Some(file) => Config::from_file(file)?.with_environment(),
         None => Config::new()
             .with("persistence.state.plugin", "sqlite")
-            .with("persistence.state.sqlite.url", DEFAULT_DATABASE),
+            .with("persistence.state.sqlite.url", DEFAULT_DATABASE)
+            .with("persistence.offset-store.plugin", "sqlite")
+            .with("persistence.offset-store.sqlite.url", DEFAULT_DATABASE),
     };
     let persistence = open(place).await?;
     let mut blog = Blog::new(&persistence);
@@ -116,6 +124,7 @@ async fn run_many(
         }
         Command::Show { id } => show(persistence, &id).await?,
         Command::Find { title } => find(persistence, &title).await?,
+        Command::Search { words } => searching::search(persistence, &words.join(" ")).await?,
         Command::Counts => {
             let totals = totals(persistence).await?;
             let (drafts, published) = (totals.drafts, totals.published);

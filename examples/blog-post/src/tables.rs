@@ -5,7 +5,8 @@ use actix_persistence::sql::{SchemaStep, SchemaSteps};
 /// The table of the posts, as the config names it.
 pub(crate) const POSTS: &str = "blog_post";
 
-/// Returns the steps that make the tables which count posts, which compare ids byte by byte, and the one row with the counts.
+/// Returns the steps that make the tables which count posts and have their words, which compare texts byte by byte, and the one
+/// row with the counts.
 pub(crate) fn steps() -> SchemaSteps {
     let steps = [
         SchemaStep::new(
@@ -20,6 +21,17 @@ pub(crate) fn steps() -> SchemaSteps {
             "CREATE TABLE blog_count (drafts BIGINT NOT NULL, published BIGINT NOT NULL)",
         ),
         SchemaStep::new("INSERT INTO blog_count (drafts, published) VALUES (0, 0)"),
+        SchemaStep::new(
+            "CREATE TABLE blog_word (word VARCHAR(50) NOT NULL, persistence_id VARCHAR(255) NOT NULL, \
+             PRIMARY KEY (word, persistence_id))",
+        )
+        .on(
+            "mysql",
+            "CREATE TABLE blog_word (word VARCHAR(50) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, \
+             persistence_id VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, \
+             PRIMARY KEY (word, persistence_id))",
+        ),
+        SchemaStep::index("blog_word_by_post", "blog_word", "persistence_id"),
     ];
-    SchemaSteps::new("blog", steps).with_tables(["blog_counted", "blog_count"])
+    SchemaSteps::new("blog", steps).with_tables(["blog_counted", "blog_count", "blog_word"])
 }

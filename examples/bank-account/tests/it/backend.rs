@@ -5,6 +5,8 @@ mod sqlite;
 
 use std::collections::BTreeMap;
 
+use sqlx::error::DatabaseError;
+
 use crate::checker::{Booking, Entry, Histories};
 
 pub(crate) use server::{OwnServer, SharedServer};
@@ -22,6 +24,11 @@ pub(crate) trait Backend {
     ///
     /// None while the tables do not exist yet.
     fn events(&self) -> Vec<StoredEvent>;
+
+    /// Every row of the table of balances by account, read by plain SQL: the cents, and the number of bookings.
+    ///
+    /// None while the table does not exist yet.
+    fn balances(&self) -> BTreeMap<String, (i64, i64)>;
 }
 
 /// A database that can be made to answer no one for a while.
@@ -41,6 +48,12 @@ pub(crate) struct StoredEvent {
 /// The columns of a row.
 type Row = (String, i64, Vec<u8>);
 
+/// The columns of a row of the table of balances.
+type BalanceRow = (String, i64, i64);
+
+/// Selects all balances.
+const BALANCES: &str = "SELECT account, cents, bookings FROM bank_balance";
+
 /// Selects all events, with the tables' default names.
 const SELECTED: &str = "SELECT persistence_id, sequence_nr, payload FROM event_journal \
                         ORDER BY persistence_id, sequence_nr";
@@ -53,6 +66,19 @@ impl StoredEvent {
             booking: rmp_serde::from_slice(&payload).unwrap(),
         }
     }
+}
+
+/// The balances by account, or none if the statement failed because there is no table.
+fn by_account(
+    rows: Result<Vec<BalanceRow>, sqlx::Error>,
+    is_no_table: impl Fn(&dyn DatabaseError) -> bool,
+) -> BTreeMap<String, (i64, i64)> {
+    let rows = match rows {
+        Err(sqlx::Error::Database(error)) if is_no_table(&*error) => Vec::new(),
+        rows => rows.unwrap(),
+    };
+    let of_account = |(account, cents, bookings)| (account, (cents, bookings));
+    rows.into_iter().map(of_account).collect()
 }
 
 /// The decisions by account.

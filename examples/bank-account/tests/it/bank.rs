@@ -40,16 +40,24 @@ impl Bank {
 
     /// A bank that keeps its accounts in this database.
     pub(crate) fn on(backend: &dyn Backend) -> Self {
+        Self::with_stores(backend, &["journal", "snapshot-store"])
+    }
+
+    /// A bank that keeps its accounts and the table of their balances in this database.
+    pub(crate) fn with_table_on(backend: &dyn Backend) -> Self {
+        let stores = ["journal", "snapshot-store", "state", "offset-store"];
+        Self::with_stores(backend, &stores)
+    }
+
+    fn with_stores(backend: &dyn Backend, stores: &[&str]) -> Self {
         let mut bank = Self::new();
         let section = backend.section();
-        bank.write(
-            "bank.toml",
+        let stores = stores.iter().map(|store| {
             format!(
-                "[persistence.journal]\nplugin = \"bank\"\n[persistence.journal.bank]\n{section}\n\
-                 [persistence.snapshot-store]\nplugin = \"bank\"\n[persistence.snapshot-store.bank]\n{section}\n\
-                 {IMPATIENT}"
-            ),
-        );
+                "[persistence.{store}]\nplugin = \"bank\"\n[persistence.{store}.bank]\n{section}\n"
+            )
+        });
+        bank.write("bank.toml", stores.collect::<String>() + IMPATIENT);
         bank.options = ["--config", "bank.toml"].map(str::to_owned).to_vec();
         bank
     }

@@ -85,6 +85,18 @@ pub(crate) fn balance(history: &[Entry]) -> u64 {
         })
 }
 
+/// The balances and the numbers of bookings that histories add up to, by account; without accounts on which nothing was
+/// booked.
+pub(crate) fn balances(histories: &Histories) -> BTreeMap<String, (i64, i64)> {
+    let of_account = |(account, history): (&String, &Vec<Entry>)| {
+        let bookings = history.iter().filter(|entry| entry.booking.applied).count();
+        let cents = i64::try_from(balance(history)).unwrap();
+        (account.clone(), (cents, i64::try_from(bookings).unwrap()))
+    };
+    let all = histories.iter().map(of_account);
+    all.filter(|(_, (_, bookings))| *bookings > 0).collect()
+}
+
 /// Fails unless every stored history is the beginning of the expected one: no gap, nothing doubled, nothing out of
 /// order.
 pub(crate) fn check_prefix(stored: &Histories, expected: &Histories) -> Result<(), String> {

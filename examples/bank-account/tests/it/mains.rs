@@ -32,7 +32,7 @@ fn imports_the_sample(config: &str, backend: &dyn Backend) {
     let (address, password) = without_password(&backend.address());
     let run = |arguments: &[&str]| {
         let mut command = bank.command(&["--config", &config]);
-        for store in ["JOURNAL", "SNAPSHOT_STORE"] {
+        for store in ["JOURNAL", "SNAPSHOT_STORE", "STATE", "OFFSET_STORE"] {
             command.env(format!("ACTIX_PERSISTENCE__{store}__BANK__URL"), &address);
         }
         command.env("BANK_PASSWORD", &password);
@@ -51,6 +51,8 @@ fn imports_the_sample(config: &str, backend: &dyn Backend) {
         let expected = default.stdout_of(&["history", account]);
         assert_eq!(run(&["history", account]), expected);
     }
+    assert_eq!(run(&["balances"]), default.stdout_of(&["balances"]));
+    assert_eq!(run(&["statement"]), default.stdout_of(&["statement"]));
     assert!(!backend.events().is_empty());
 }
 

@@ -6,4 +6,5 @@ mod live;
 mod own_database;
 mod place;
 mod posts;
+mod searching;
 mod watching;

@@ -59,7 +59,8 @@ impl Place {
         }
         if let Some(database) = &self.database {
             let (url, password) = database.address();
-            command.env("ACTIX_PERSISTENCE__STATE__BLOG__URL", url);
+            command.env("ACTIX_PERSISTENCE__STATE__BLOG__URL", &url);
+            command.env("ACTIX_PERSISTENCE__OFFSET_STORE__BLOG__URL", &url);
             command.env("BLOG_PASSWORD", password);
         }
         command.args(arguments);

@@ -12,4 +12,5 @@ mod short_programs;
 mod snapshots;
 mod stopping;
 mod testing;
+mod testing_projections;
 mod with_actix_web;

@@ -1,5 +1,6 @@
 //! A database server: one of the test's own, or a database of its own on the one that all tests share.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,7 +8,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use actix_persistence_test_servers::{Database, Server};
 use sqlx::{AssertSqlSafe, Connection, MySqlConnection, PgConnection};
 
-use super::{Backend, Row, SELECTED, Stalls, StoredEvent, block_on};
+use super::{
+    BALANCES, Backend, BalanceRow, Row, SELECTED, Stalls, StoredEvent, block_on, by_account,
+};
 
 /// The same statement as `SELECTED`, where ids are bytes.
 const SELECTED_BYTES: &str = "SELECT CONVERT(persistence_id USING utf8mb4), sequence_nr, payload \
@@ -90,6 +93,21 @@ impl<Home> Backend for OnServer<Home> {
             rows => rows.unwrap(),
         };
         rows.into_iter().map(StoredEvent::from_row).collect()
+    }
+
+    fn balances(&self) -> BTreeMap<String, (i64, i64)> {
+        let rows = block_on(async {
+            if self.database == Database::MariaDb {
+                let mut connection = MySqlConnection::connect(&self.url).await?;
+                let rows = sqlx::query_as::<_, BalanceRow>(BALANCES);
+                rows.fetch_all(&mut connection).await
+            } else {
+                let mut connection = PgConnection::connect(&self.url).await?;
+                let rows = sqlx::query_as::<_, BalanceRow>(BALANCES);
+                rows.fetch_all(&mut connection).await
+            }
+        });
+        by_account(rows, is_no_table)
     }
 }
 

@@ -1,11 +1,14 @@
 //! SQLite: a file in a directory of its own.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
 
-use super::{Backend, Row, SELECTED, Stalls, StoredEvent, block_on};
+use super::{
+    BALANCES, Backend, BalanceRow, Row, SELECTED, Stalls, StoredEvent, block_on, by_account,
+};
 
 pub(crate) struct Sqlite {
     directory: TempDir,
@@ -58,6 +61,19 @@ impl Backend for Sqlite {
                 .map(StoredEvent::from_row)
                 .collect(),
         }
+    }
+
+    fn balances(&self) -> BTreeMap<String, (i64, i64)> {
+        if !self.file().exists() {
+            return BTreeMap::new();
+        }
+        let rows = block_on(async {
+            let mut connection = self.connect().await;
+            sqlx::query_as::<_, BalanceRow>(BALANCES)
+                .fetch_all(&mut connection)
+                .await
+        });
+        by_account(rows, |error| error.message().contains("no such table"))
     }
 }
 
