@@ -2,15 +2,18 @@
 
 /// Returns bytes without a pattern: always the same ones for a size, with every value among them.
 pub(crate) fn bytes_like_random(size: usize) -> Vec<u8> {
-    // Knuth's linear congruential generator; its upper bits are random enough.
+    // Knuth's linear congruential generator, mixed so that all eight bytes of a number are random enough.
     let mut state = size as u64;
-    let next = || {
+    let mut bytes = Vec::with_capacity(size + 7);
+    while bytes.len() < size {
         state = state
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
-        (state >> 56) as u8
-    };
-    std::iter::repeat_with(next).take(size).collect()
+        let mixed = (state ^ (state >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        bytes.extend_from_slice(&(mixed ^ (mixed >> 32)).to_le_bytes());
+    }
+    bytes.truncate(size);
+    bytes
 }
 
 #[cfg(test)]
