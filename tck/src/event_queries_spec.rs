@@ -4,6 +4,7 @@ use actix_persistence_storage_api::Journal;
 
 use crate::case::Spec;
 
+mod bound;
 mod deletes;
 mod events;
 mod ids;
@@ -25,5 +26,6 @@ pub(crate) const SPEC: Spec<dyn Journal> = Spec {
         deletes::CASES,
         newest::CASES,
         while_written::CASES,
+        bound::CASES,
     ],
 };

@@ -25,6 +25,9 @@ pub struct EventQueryStatements {
     pub complete_to: SqlStr,
     /// Selects the highest number of each partition that a committed event has; otherwise as `complete_to`, without the last column.
     pub newest: SqlStr,
+    /// Selects the transactions under way that hold readers back, the oldest first; `None` where none ever does. No values.
+    /// Returns: session, program, activity, microseconds since the transaction began, of which all but the first may be NULL.
+    pub holders: Option<SqlStr>,
     /// Ids in the order of their bytes. Values: the lowest, the end, 1 for those without an event that is left, too, the most.
     pub ids: SqlStr,
     /// The statement `ids`, for ids without an entity type.

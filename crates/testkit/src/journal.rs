@@ -1,10 +1,11 @@
 //! A journal that a test intercepts.
 
 use std::collections::BTreeSet;
+use std::future::pending;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use actix_persistence_storage_api::{
-    AnyCommand, AtomicWrite, CommandAnswer, EventDeletion, EventOffset, EventQueries,
+    AnyCommand, AtomicWrite, BoundHolder, CommandAnswer, EventDeletion, EventOffset, EventQueries,
     EventSelection, EventsPage, EventsQuery, Journal, JournalCapabilities, Operation, PageLimit,
     PersistenceId, PersistenceIdsQuery, PurgeProgress, ReplayPage, ReplayRange, SequenceNr,
     StorageError, StorageErrorKind, StreamHead, TakeOverRequest, TakenOver, WriteOutcome,
@@ -18,7 +19,8 @@ use crate::{Fault, Hook, Intercepted, Next, On, Rule, StoreCall, StoreKind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Journals {}
 
-/// A call of a journal: each method of [`Journal`] and [`EventQueries`] with its arguments.
+/// A call of a journal: each method of [`Journal`] and [`EventQueries`] with its arguments, but for
+/// [`hints`](EventQueries::hints).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs)] // the methods and arguments of the same names
@@ -60,6 +62,7 @@ pub enum JournalCall {
     NewestOffset {
         selection: EventSelection,
     },
+    BoundHolders,
     Ping,
     Close,
 }
@@ -90,6 +93,8 @@ pub enum JournalAnswer {
     Events(EventsPage),
     /// The answer of `newest_offset`.
     NewestOffset(EventOffset),
+    /// The answer of `bound_holders`.
+    BoundHolders(Vec<BoundHolder>),
 }
 
 /// The answer to a command, or that the journal does not know it; clones are the same answer.
@@ -135,7 +140,9 @@ impl StoreCall for JournalCall {
             JournalCall::Purge { .. } => Operation::Purge,
             JournalCall::RunCommand { command } => Operation::of_command(&command.rules().turn),
             JournalCall::CurrentPersistenceIds { .. } => Operation::CurrentPersistenceIds,
-            JournalCall::Events { .. } | JournalCall::NewestOffset { .. } => Operation::QueryEvents,
+            JournalCall::Events { .. }
+            | JournalCall::NewestOffset { .. }
+            | JournalCall::BoundHolders => Operation::QueryEvents,
         }
     }
 
@@ -145,6 +152,7 @@ impl StoreCall for JournalCall {
             | JournalCall::CurrentPersistenceIds { .. }
             | JournalCall::Events { .. }
             | JournalCall::NewestOffset { .. }
+            | JournalCall::BoundHolders
             | JournalCall::Ping
             | JournalCall::Close => Vec::new(),
             JournalCall::ReadHead { persistence_id }
@@ -234,6 +242,9 @@ impl StoreKind for Journals {
                 }
                 JournalCall::NewestOffset { selection } => {
                     JournalAnswer::NewestOffset(queries()?.newest_offset(&selection).await?)
+                }
+                JournalCall::BoundHolders => {
+                    JournalAnswer::BoundHolders(queries()?.bound_holders().await?)
                 }
                 JournalCall::Ping => {
                     store.ping().await?;
@@ -457,5 +468,17 @@ impl<H: Hook<Journals>> EventQueries for Intercepted<Journals, H> {
         let selection = selection.clone();
         let answer = self.call(JournalCall::NewestOffset { selection }).await?;
         Ok(expect_answer!(answer, JournalAnswer::NewestOffset))
+    }
+    async fn bound_holders(&self) -> Result<Vec<BoundHolder>, StorageError> {
+        let answer = self.call(JournalCall::BoundHolders).await?;
+        Ok(expect_answer!(answer, JournalAnswer::BoundHolders))
+    }
+
+    /// Reaches the store without rules: a hint promises nothing that a test could break.
+    async fn hints(&self, seen: u64) -> u64 {
+        match self.store.event_queries() {
+            Some(queries) => queries.hints(seen).await,
+            None => pending().await,
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix_persistence_memory::{MemoryJournal, MemoryStorage};
 use actix_persistence_storage_api::{
-    AnyCommand, AtomicWrite, CommandAnswer, EventDeletion, EventOffset, EventQueries,
+    AnyCommand, AtomicWrite, BoundHolder, CommandAnswer, EventDeletion, EventOffset, EventQueries,
     EventSelection, EventsPage, EventsQuery, Journal, JournalCapabilities, PageLimit,
     PersistenceId, PersistenceIdsQuery, PurgeProgress, ReplayPage, ReplayRange, SequenceNr,
     StorageError, StreamHead, TakeOverRequest, TakenOver, WriteOutcome, WriterId,
@@ -118,6 +118,14 @@ pub(crate) trait JournalDefect: Send + Sync + 'static {
         selection: &EventSelection,
     ) -> Result<EventOffset, StorageError> {
         inner.newest_offset(selection).await
+    }
+
+    async fn holders(&self, inner: &MemoryJournal) -> Result<Vec<BoundHolder>, StorageError> {
+        inner.bound_holders().await
+    }
+
+    async fn hints(&self, inner: &MemoryJournal, seen: u64) -> u64 {
+        inner.hints(seen).await
     }
 
     /// The order in which the requests of one call are answered.
@@ -277,5 +285,12 @@ impl EventQueries for BrokenJournal {
 
     async fn newest_offset(&self, selection: &EventSelection) -> Result<EventOffset, StorageError> {
         self.defect.newest(&self.inner, selection).await
+    }
+    async fn bound_holders(&self) -> Result<Vec<BoundHolder>, StorageError> {
+        self.defect.holders(&self.inner).await
+    }
+
+    async fn hints(&self, seen: u64) -> u64 {
+        self.defect.hints(&self.inner, seen).await
     }
 }

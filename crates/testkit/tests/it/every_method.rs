@@ -57,6 +57,7 @@ async fn every_method_of_a_journal_reaches_it() {
     queries.events(events.clone()).await.unwrap();
     let selection = EventSelection::all();
     queries.newest_offset(&selection).await.unwrap();
+    queries.bound_holders().await.unwrap();
     journal.ping().await.unwrap();
     journal.close().await;
     let persistence_id = a;
@@ -84,6 +85,7 @@ async fn every_method_of_a_journal_reaches_it() {
         JournalCall::CurrentPersistenceIds { query: ids },
         JournalCall::Events { query: events },
         JournalCall::NewestOffset { selection },
+        JournalCall::BoundHolders,
         JournalCall::Ping,
     ];
     assert_eq!(seen.calls(), expected);

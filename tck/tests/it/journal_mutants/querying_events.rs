@@ -228,6 +228,18 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "give_from_the_newest_offset_what_is_begun_while_many_write",
         ],
     ),
+    Mutant::new(
+        "NamesAHolderThatHasEnded",
+        kit::<NamesAHolderThatHasEnded>,
+        &["E-HOLDERS-1"],
+        &["name_no_transaction_that_has_ended_as_a_holder"],
+    ),
+    Mutant::new(
+        "ReturnsTheHintsThatWereSeen",
+        kit::<ReturnsTheHintsThatWereSeen>,
+        &["E-HINTS-1"],
+        &["return_no_number_of_hints_that_was_seen"],
+    ),
 ];
 
 #[test]
