@@ -4,6 +4,7 @@ use actix_persistence_storage_api::Journal;
 
 use crate::case::Spec;
 
+mod bound;
 mod deletes;
 mod events;
 mod ids;
@@ -27,5 +28,6 @@ pub(crate) const SPEC: Spec<dyn Journal> = Spec {
         newest::CASES,
         place::CASES,
         while_written::CASES,
+        bound::CASES,
     ],
 };

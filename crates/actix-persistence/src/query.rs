@@ -5,13 +5,13 @@ use actix_persistence_persistent_actor::UnknownStore;
 pub use actix_persistence_persistent_actor::{DecodedEvent, DecodedEvents};
 pub use actix_persistence_query::{
     Changed, ChangesStream, Deleted, DurableStateQuery, EventEnvelope, EventPlace, EventQuery,
-    EventStream, EventStreamWithUndecodable, EventTail, InvalidSliceRanges, NoQueries,
-    PersistenceIdsStream, QueryError, QuerySettings, RecordEnvelope, RecordStream, Undecodable,
-    Updated, slice_ranges,
+    EventQueryHealth, EventStream, EventStreamWithUndecodable, EventTail, InvalidSliceRanges,
+    NoQueries, PersistenceIdsStream, QueryError, QuerySettings, RecordEnvelope, RecordStream,
+    Undecodable, Updated, slice_ranges,
 };
 pub use actix_persistence_storage_api::{
-    EventOffset, EventRecord, EventSelection, FindStates, PersistenceIdsQuery, ReplayRange,
-    StateOffset,
+    BoundHolder, EventOffset, EventRecord, EventSelection, FindStates, PersistenceIdsQuery,
+    ReplayRange, StateOffset,
 };
 
 pub use crate::find_states::{FindStatesError, Found};

@@ -1,5 +1,6 @@
 //! Opens connections, and decides which of them may be used again.
 
+mod listening;
 mod opening;
 
 use std::time::Duration;

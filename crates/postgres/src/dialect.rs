@@ -1,7 +1,8 @@
 //! PostgreSQL, as the shared stores ask for it.
 
 use actix_persistence_sql::{
-    Dialect, Driver, InvalidOption, ResultOf, SqlNames, TableName, TransactionDialect,
+    Dialect, Driver, HintSender, InvalidOption, ResultOf, SqlError, SqlNames, TableName,
+    TransactionDialect,
 };
 use actix_persistence_storage_api::Durability;
 
@@ -38,6 +39,25 @@ impl Dialect for Postgres {
         PostgresConnector::new(options)
     }
 
+    fn listens(options: &PostgresOptions) -> bool {
+        options.push
+    }
+
+    async fn listen(
+        connector: &PostgresConnector,
+        options: &PostgresOptions,
+        own: HintSender,
+        heard: impl Fn() + Send + Sync,
+    ) -> SqlError {
+        let (own, channel) = (own.to_string(), options.channel());
+        let hear = |sender: &str| {
+            if sender != own {
+                heard();
+            }
+        };
+        connector.listen(&channel, hear).await
+    }
+
     fn names(options: &PostgresOptions) -> Result<SqlNames, InvalidOption> {
         let events = TableName::parse(&options.store.event_table)
             .map_err(InvalidOption::of("event-table"))?;
@@ -45,7 +65,9 @@ impl Dialect for Postgres {
             .plain("event_index", &events.index("by_ordering"))
             .plain("type_index", &events.index("by_type"))
             .table("ordering_table", &events.index(schema::ORDERING))
-            .table("removed_table", &events.index(schema::REMOVED));
+            .table("removed_table", &events.index(schema::REMOVED))
+            .text("push", if options.push { "true" } else { "false" })
+            .text("channel", &options.channel());
         Ok(options.payload_column.add_to(names))
     }
 }

@@ -31,6 +31,10 @@ pub struct PostgresOptions {
     /// `payload-column`: how the tables keep events, snapshots and states; fixed when they are made.
     /// Default [`PayloadColumn::Bytes`].
     pub payload_column: PayloadColumn,
+    /// `push`: whether a journal tells those of other processes when it has stored events, with `NOTIFY`, and listens for what
+    /// they say, on a connection of its own, while live queries wait: these look at once then, and not after their
+    /// `refresh-interval`. Set it for the journal in every process. Default `false`.
+    pub push: bool,
     /// `pool`: the name of a pool of the application, instead of `url` and the like.
     pool: Option<NamedPool<sqlx::Postgres>>,
 }
@@ -161,6 +165,7 @@ impl PostgresOptions {
             schema: "public".to_owned(),
             synchronous_commit: SynchronousCommit::default(),
             payload_column: PayloadColumn::default(),
+            push: false,
             pool,
         }
     }
@@ -200,9 +205,21 @@ impl PostgresOptions {
         self
     }
 
+    /// Sets whether appends tell the journals of other processes, and this one listens for that.
+    #[must_use]
+    pub fn with_push(mut self, push: bool) -> Self {
+        self.push = push;
+        self
+    }
+
     /// Returns the application's pool, if connections are made as it makes them.
     pub(crate) fn pool(&self) -> Option<&NamedPool<sqlx::Postgres>> {
         self.pool.as_ref()
+    }
+
+    /// Returns the channel on which journals on the same tables tell each other of events.
+    pub(crate) fn channel(&self) -> String {
+        crate::queries::channel_of(&self.schema, &self.store.event_table)
     }
 
     /// Returns the schema, checked.
@@ -234,6 +251,7 @@ impl Settings for PostgresOptions {
                 &PayloadColumn::WORDS,
                 PayloadColumn::default(),
             ),
+            push: reader.boolean_or("push", false),
             pool,
         }
     }

@@ -19,7 +19,7 @@ use crate::Postgres;
 pub use journal_queries::PostgresQueries;
 pub(crate) use journal_queries::SMALL_EVENT;
 pub(crate) use journal_queries::queries;
-pub(crate) use order::BEGIN_STORING;
+pub(crate) use order::{BEGIN_STORING, channel_of};
 pub(crate) use state_queries::store_states;
 
 impl StatementDialect for Postgres {

@@ -16,8 +16,8 @@ mod reading;
 mod store;
 
 pub use events::{
-    EventEnvelope, EventPlace, EventQuery, EventStream, EventStreamWithUndecodable, EventTail,
-    RecordEnvelope, RecordStream, Undecodable,
+    EventEnvelope, EventPlace, EventQuery, EventQueryHealth, EventStream,
+    EventStreamWithUndecodable, EventTail, RecordEnvelope, RecordStream, Undecodable,
 };
 pub use ids::PersistenceIdsStream;
 pub use query_error::{NoQueries, QueryError};

@@ -23,6 +23,8 @@ pub(crate) struct Live {
     stored: Arc<Observed<u64>>,
     /// The number of calls that had stored something before it last read.
     seen: u64,
+    /// The number of hints of other processes before it last waited.
+    hinted: u64,
     delay: Duration,
     /// The number of waits in a row that a write ended, since there was last something to read, or no write for a whole delay.
     vain_writes: u32,
@@ -69,6 +71,7 @@ impl Live {
         Self {
             stored: Arc::clone(pages.handle.stored()),
             seen: pages.handle.stored().get(),
+            hinted: 0,
             delay: settings.refresh_interval,
             vain_writes: 0,
             trouble: Trouble::new(settings),
@@ -99,19 +102,25 @@ impl Live {
         tokio::select! {
             // Every run of a simulation decides alike.
             biased;
-            _ = self.stored.wait_for(|stored| *stored != seen) => {
-                self.delay = SOON;
-                // Where others write all the time, a query that selects little does not look without a pause.
-                if self.vain_writes >= VAIN_WRITES {
-                    pages.sleep(SOON.min(limit)).await;
-                }
-                self.vain_writes = self.vain_writes.saturating_add(1);
+            _ = self.stored.wait_for(|stored| *stored != seen) => self.after_a_write(pages, limit).await,
+            hinted = pages.handle.hints(self.hinted) => {
+                self.hinted = hinted;
+                self.after_a_write(pages, limit).await;
             }
             () = pages.sleep(delay) => {
                 self.delay = delay.saturating_mul(2).min(limit);
                 self.vain_writes = 0;
             }
         }
+    }
+
+    /// Waits a moment where writes come all the time of which a query selects little: it does not look without a pause.
+    async fn after_a_write<H: Queried>(&mut self, pages: &Pages<H>, limit: Duration) {
+        self.delay = SOON;
+        if self.vain_writes >= VAIN_WRITES {
+            pages.sleep(SOON.min(limit)).await;
+        }
+        self.vain_writes = self.vain_writes.saturating_add(1);
     }
 
     /// Waits after trouble that waiting may cure.

@@ -1,6 +1,6 @@
 //! The stores that have queries, of any kind.
 
-use std::future::Future;
+use std::future::{Future, pending};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +30,12 @@ pub(crate) trait Queried: Clone + Send + Sync + 'static {
     fn plugin_id(&self) -> &str;
 
     fn call_timeout(&self) -> Duration;
+
+    /// Waits for another number of hints of other processes than this one.
+    ///
+    /// # Cancel safety
+    /// May be called again.
+    fn hints(&self, seen: u64) -> impl Future<Output = u64> + Send;
 
     fn ids(
         store: Arc<Self::Store>,
@@ -84,6 +90,10 @@ impl Queried for StateHandle {
         self.store()
     }
 
+    async fn hints(&self, _seen: u64) -> u64 {
+        pending().await
+    }
+
     forward_to_handle!("state store", queries, state_queries);
 }
 
@@ -92,6 +102,13 @@ impl Queried for JournalHandle {
 
     fn store(&self) -> &Arc<dyn Journal> {
         self.journal()
+    }
+
+    async fn hints(&self, seen: u64) -> u64 {
+        match self.journal().event_queries() {
+            Some(queries) => queries.hints(seen).await,
+            None => pending().await,
+        }
     }
 
     forward_to_handle!("journal", event_queries, event_queries);

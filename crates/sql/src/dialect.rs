@@ -23,7 +23,7 @@ pub use statements::{ChangeEventTexts, StatementDialect};
 pub use states::{StateDialect, StateRows};
 pub use transactions::TransactionDialect;
 
-use crate::{Connector, InvalidOption, Settings, SqlNames, SqlxDatabase};
+use crate::{Connector, HintSender, InvalidOption, Settings, SqlError, SqlNames, SqlxDatabase};
 
 /// The connection of a dialect, as its driver has it.
 pub type ConnectionOf<D> = <<D as Driver>::Database as Database>::Connection;
@@ -88,6 +88,22 @@ pub trait Dialect:
         _command: &AnyCommand,
     ) -> impl Future<Output = Result<Option<CommandAnswer>, StorageError>> + Send {
         async { Ok(None) }
+    }
+
+    /// Returns whether a journal listens for [hints](actix_persistence_storage_api::EventQueries::hints) of others.
+    fn listens(_options: &Self::Options) -> bool {
+        false
+    }
+
+    /// Listens on a connection of its own for what senders but this one say when they have stored events, and calls `heard`
+    /// when it begins to listen and for each of these. Returns why it has ended; dropping it ends it.
+    fn listen(
+        _connector: &Self::Connector,
+        _options: &Self::Options,
+        _own: HintSender,
+        _heard: impl Fn() + Send + Sync,
+    ) -> impl Future<Output = SqlError> + Send {
+        std::future::pending()
     }
 
     /// Returns names without tables: how they are quoted, what else stands for keys in the steps.

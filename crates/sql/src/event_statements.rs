@@ -27,6 +27,9 @@ pub struct EventQueryStatements {
     pub newest: SqlStr,
     /// The number of an event that is not deleted. Values: id, number. Returns: its number in the order of commits.
     pub place_of: SqlStr,
+    /// Selects the transactions under way that hold readers back, the oldest first; `None` where none ever does. No values.
+    /// Returns: session, program, activity, microseconds since the transaction began, of which all but the first may be NULL.
+    pub holders: Option<SqlStr>,
     /// Ids in the order of their bytes. Values: the lowest, the end, 1 for those without an event that is left, too, the most.
     pub ids: SqlStr,
     /// The statement `ids`, for ids without an entity type.

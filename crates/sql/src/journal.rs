@@ -3,6 +3,8 @@
 mod delete;
 mod event_queries;
 mod events;
+mod hints;
+mod holders;
 mod sweeper;
 
 use std::collections::HashMap;
@@ -32,9 +34,11 @@ use crate::{
 };
 
 use delete::Chunk;
+use hints::Hints;
 use sweeper::Sweeper;
 
 pub use events::{QueriedContent, QueriedEvent};
+pub use hints::HintSender;
 
 /// The most payload bytes of deleted rows that one transaction removes, so that it takes a small part of the time that a
 /// statement may take.
@@ -50,6 +54,7 @@ pub struct SqlJournal<D: Dialect> {
     event_queries: Arc<EventQueryStatements>,
     schema: Arc<StoreSchema<D>>,
     sweeper: Sweeper<D>,
+    hints: Hints<D>,
     turns: Turns,
     heads: Arc<ReadLine<PersistenceId, StreamHead>>,
     pages: Arc<ReadLine<PageRequest, ReplayPage>>,
@@ -75,7 +80,8 @@ impl<D: Dialect> SqlJournal<D> {
         options: D::Options,
     ) -> Result<Self, InvalidOption> {
         let store = options.store();
-        let names = journal_names::<D>(&options)?;
+        let hints = Hints::new(Arc::clone(&connections), options.clone());
+        let names = journal_names::<D>(&options, hints.sender())?;
         let statements = Arc::new(D::journal_statements(&names));
         let queries = Arc::new(D::journal_queries(&names));
         let event_queries = Arc::new(D::event_query_statements(&names));
@@ -92,6 +98,7 @@ impl<D: Dialect> SqlJournal<D> {
             event_queries,
             schema,
             sweeper,
+            hints,
             turns: Turns::new(),
             heads: Arc::new(ReadLine::new(D::SHARED_HEADS)),
             pages: Arc::new(ReadLine::new(D::SHARED_PAGES)),
@@ -225,13 +232,17 @@ impl<D: Dialect> SqlJournal<D> {
     }
 }
 
-/// Returns the names that replace placeholders in the statements of a journal.
+/// Returns the names that replace placeholders in the statements of a journal that sends hints as this sender.
 ///
 /// # Errors
 /// If a setting cannot be used.
-pub(crate) fn journal_names<D: Dialect>(options: &D::Options) -> Result<SqlNames, InvalidOption> {
+pub(crate) fn journal_names<D: Dialect>(
+    options: &D::Options,
+    sender: HintSender,
+) -> Result<SqlNames, InvalidOption> {
     let [events, tags, metadata] = options.store().journal_tables()?;
     Ok(D::names(options)?
+        .text("sender", &sender.to_string())
         .plain("event_type_index", &events.index("typed"))
         .plain("tag_index", &tags.index("ordering"))
         .plain("unswept_index", &metadata.index("unswept"))
@@ -257,6 +268,7 @@ impl<D: Dialect> Journal for SqlJournal<D> {
         }
         // Removes rows that an earlier process deleted but did not live to remove. No call has to wait for that.
         self.sweeper.start();
+        self.hints.may_begin();
         Ok(())
     }
 
@@ -426,6 +438,7 @@ impl<D: Dialect> Journal for SqlJournal<D> {
 
     async fn close(&self) {
         self.sweeper.pause();
+        self.hints.end();
         self.connections.close().await;
     }
 

@@ -46,7 +46,7 @@ pub use event_statements::{
     EventQueryStatements, EventSourceStatements, EventSourceTexts, EventTexts,
 };
 pub use group::{EventRow, Group, Head};
-pub use journal::{QueriedContent, QueriedEvent, SqlJournal};
+pub use journal::{HintSender, QueriedContent, QueriedEvent, SqlJournal};
 pub use literal_text::LiteralText;
 pub use names::SqlNames;
 pub use offset_store::SqlOffsetStore;

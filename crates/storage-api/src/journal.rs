@@ -1,6 +1,7 @@
 //! The contract of a journal.
 
 mod atomic_write;
+mod bound_holder;
 mod command;
 mod event_queries;
 mod event_record;
@@ -14,6 +15,7 @@ use std::any::Any;
 use async_trait::async_trait;
 
 pub use atomic_write::{AtomicWrite, InvalidAtomicWrite};
+pub use bound_holder::BoundHolder;
 pub use command::{AnyCommand, CommandAnswer, CommandRules, CommandTurn, JournalCommand};
 pub use event_queries::{EventQueries, EventSelection, EventsPage, EventsQuery, SelectedEvent};
 pub use event_record::EventRecord;

@@ -25,8 +25,8 @@ pub use state_store::StateStore;
 
 pub use capabilities::{Durability, JournalCapabilities, SnapshotCapabilities, StateCapabilities};
 pub use journal::{
-    AnyCommand, AtomicWrite, CommandAnswer, CommandRules, CommandTurn, EventDeletion, EventQueries,
-    EventRecord, EventSelection, EventsPage, EventsQuery, Fence, InvalidAtomicWrite,
+    AnyCommand, AtomicWrite, BoundHolder, CommandAnswer, CommandRules, CommandTurn, EventDeletion,
+    EventQueries, EventRecord, EventSelection, EventsPage, EventsQuery, Fence, InvalidAtomicWrite,
     JournalCommand, PageLimit, PurgeProgress, ReplayPage, ReplayRange, SelectedEvent, StreamHead,
     TakeOverRequest, TakenOver, WriteOutcome,
 };

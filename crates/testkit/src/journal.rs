@@ -1,10 +1,11 @@
 //! A journal that a test intercepts.
 
 use std::collections::BTreeSet;
+use std::future::pending;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use actix_persistence_storage_api::{
-    AnyCommand, AtomicWrite, CommandAnswer, EventDeletion, EventOffset, EventQueries,
+    AnyCommand, AtomicWrite, BoundHolder, CommandAnswer, EventDeletion, EventOffset, EventQueries,
     EventSelection, EventsPage, EventsQuery, Journal, JournalCapabilities, Operation, PageLimit,
     PersistenceId, PersistenceIdsQuery, PurgeProgress, ReplayPage, ReplayRange, SequenceNr,
     StorageError, StorageErrorKind, StreamHead, TakeOverRequest, TakenOver, WriteOutcome,
@@ -18,7 +19,8 @@ use crate::{Fault, Hook, Intercepted, Next, On, Rule, StoreCall, StoreKind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Journals {}
 
-/// A call of a journal: each method of [`Journal`] and [`EventQueries`] with its arguments.
+/// A call of a journal: each method of [`Journal`] and [`EventQueries`] with its arguments, but for
+/// [`hints`](EventQueries::hints).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs)] // the methods and arguments of the same names
@@ -64,6 +66,7 @@ pub enum JournalCall {
         persistence_id: PersistenceId,
         sequence_nr: SequenceNr,
     },
+    BoundHolders,
     Ping,
     Close,
 }
@@ -96,6 +99,8 @@ pub enum JournalAnswer {
     NewestOffset(EventOffset),
     /// The answer of `offset_of`.
     OffsetOf(Option<EventOffset>),
+    /// The answer of `bound_holders`.
+    BoundHolders(Vec<BoundHolder>),
 }
 
 /// The answer to a command, or that the journal does not know it; clones are the same answer.
@@ -144,6 +149,7 @@ impl StoreCall for JournalCall {
             JournalCall::Events { .. }
             | JournalCall::NewestOffset { .. }
             | JournalCall::OffsetOf { .. } => Operation::QueryEvents,
+            JournalCall::BoundHolders => Operation::QueryEvents,
         }
     }
 
@@ -153,6 +159,7 @@ impl StoreCall for JournalCall {
             | JournalCall::CurrentPersistenceIds { .. }
             | JournalCall::Events { .. }
             | JournalCall::NewestOffset { .. }
+            | JournalCall::BoundHolders
             | JournalCall::Ping
             | JournalCall::Close => Vec::new(),
             JournalCall::ReadHead { persistence_id }
@@ -250,6 +257,9 @@ impl StoreKind for Journals {
                 } => {
                     let offset = queries()?.offset_of(&persistence_id, sequence_nr);
                     JournalAnswer::OffsetOf(offset.await?)
+                }
+                JournalCall::BoundHolders => {
+                    JournalAnswer::BoundHolders(queries()?.bound_holders().await?)
                 }
                 JournalCall::Ping => {
                     store.ping().await?;
@@ -486,5 +496,18 @@ impl<H: Hook<Journals>> EventQueries for Intercepted<Journals, H> {
         };
         let answer = self.call(call).await?;
         Ok(expect_answer!(answer, JournalAnswer::OffsetOf))
+    }
+
+    async fn bound_holders(&self) -> Result<Vec<BoundHolder>, StorageError> {
+        let answer = self.call(JournalCall::BoundHolders).await?;
+        Ok(expect_answer!(answer, JournalAnswer::BoundHolders))
+    }
+
+    /// Reaches the store without rules: a hint promises nothing that a test could break.
+    async fn hints(&self, seen: u64) -> u64 {
+        match self.store.event_queries() {
+            Some(queries) => queries.hints(seen).await,
+            None => pending().await,
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix_persistence_memory::{MemoryJournal, MemoryStorage};
 use actix_persistence_storage_api::{
-    AnyCommand, AtomicWrite, CommandAnswer, EventDeletion, EventOffset, EventQueries,
+    AnyCommand, AtomicWrite, BoundHolder, CommandAnswer, EventDeletion, EventOffset, EventQueries,
     EventSelection, EventsPage, EventsQuery, Journal, JournalCapabilities, PageLimit,
     PersistenceId, PersistenceIdsQuery, PurgeProgress, ReplayPage, ReplayRange, SequenceNr,
     StorageError, StreamHead, TakeOverRequest, TakenOver, WriteOutcome, WriterId,
@@ -127,6 +127,14 @@ pub(crate) trait JournalDefect: Send + Sync + 'static {
         number: SequenceNr,
     ) -> Result<Option<EventOffset>, StorageError> {
         inner.offset_of(id, number).await
+    }
+
+    async fn holders(&self, inner: &MemoryJournal) -> Result<Vec<BoundHolder>, StorageError> {
+        inner.bound_holders().await
+    }
+
+    async fn hints(&self, inner: &MemoryJournal, seen: u64) -> u64 {
+        inner.hints(seen).await
     }
 
     /// The order in which the requests of one call are answered.
@@ -294,5 +302,13 @@ impl EventQueries for BrokenJournal {
         number: SequenceNr,
     ) -> Result<Option<EventOffset>, StorageError> {
         self.defect.place(&self.inner, id, number).await
+    }
+
+    async fn bound_holders(&self) -> Result<Vec<BoundHolder>, StorageError> {
+        self.defect.holders(&self.inner).await
+    }
+
+    async fn hints(&self, seen: u64) -> u64 {
+        self.defect.hints(&self.inner, seen).await
     }
 }

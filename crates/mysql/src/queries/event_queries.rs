@@ -14,6 +14,23 @@ SELECT partition_nr, newest, CAST(EXISTS (
 FROM {ordering_table}";
 const NEWEST: &str = "SELECT partition_nr, newest FROM {ordering_table}";
 
+/// The transactions that hold a counter for which another one waits. MariaDB and MySQL show locks in different tables: each
+/// passes over the comment that is for the other.
+const HOLDERS: &str = "\
+SELECT CAST(t.trx_mysql_thread_id AS CHAR CHARACTER SET utf8mb4),
+       CONVERT(CONCAT(p.user, '@', p.host) USING utf8mb4), CONVERT(p.command USING utf8mb4),
+       GREATEST(TIMESTAMPDIFF(MICROSECOND, t.trx_started, CONVERT_TZ(UTC_TIMESTAMP(6), '+00:00', 'SYSTEM')), 0)
+FROM information_schema.INNODB_TRX AS t
+LEFT JOIN information_schema.PROCESSLIST AS p ON p.id = t.trx_mysql_thread_id
+WHERE t.trx_id IN (
+    /*M! SELECT w.blocking_trx_id FROM information_schema.INNODB_LOCK_WAITS AS w
+    JOIN information_schema.INNODB_LOCKS AS l ON l.lock_id = w.blocking_lock_id
+    WHERE l.lock_table = CONCAT('`', DATABASE(), '`.', '{ordering_table}') */
+    /*!80000 SELECT w.blocking_engine_transaction_id FROM performance_schema.data_lock_waits AS w
+    JOIN performance_schema.data_locks AS l ON l.engine_lock_id = w.blocking_engine_lock_id
+    WHERE l.object_schema = DATABASE() AND l.object_name = REPLACE('{ordering_table}', '`', '') */)
+ORDER BY t.trx_started";
+
 const IDS: &str = "\
 SELECT m.persistence_id FROM {metadata_table} AS m FORCE INDEX (PRIMARY)
 WHERE m.persistence_id >= ? AND m.persistence_id < ? AND m.highest > IF(? = 1, 0, m.deleted_to)/*type*/
@@ -105,6 +122,7 @@ pub(crate) fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
         complete_to: names.fill(COMPLETE_TO),
         newest: names.fill(NEWEST),
         place_of: names.fill(&PLACE_OF.replace("{is_left}", IS_LEFT)),
+        holders: Some(names.fill(HOLDERS)),
         ids: names.fill(&IDS.replace(TYPE, "")),
         ids_without_type: names.fill(&IDS.replace(TYPE, WITHOUT_TYPE)),
         of_all: source(names, ALL, OF_ALL, TYPE_CONDITION),

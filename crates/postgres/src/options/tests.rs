@@ -26,6 +26,7 @@ fn a_place_is_enough_and_gives_the_defaults() {
     assert_eq!(options.schema, "public");
     assert_eq!(options.synchronous_commit, SynchronousCommit::Server);
     assert_eq!(options.payload_column, PayloadColumn::Bytes);
+    assert!(!options.push);
     assert!(
         options_of(&section())
             .unwrap_err()
@@ -58,6 +59,7 @@ fn every_key_is_read() {
         .with("schema", "bank")
         .with("synchronous-commit", "remote-apply")
         .with("payload-column", "json")
+        .with("push", true)
         .with("auto-initialize", false)
         .with("event-table", "e")
         .with("tag-table", "t")
@@ -74,6 +76,7 @@ fn every_key_is_read() {
     assert_eq!(server.lock_timeout, Duration::from_secs(3));
     assert_eq!(options.schema, "bank");
     assert_eq!(options.synchronous_commit, SynchronousCommit::RemoteApply);
+    assert!(options.push);
     assert_eq!(options.payload_column, PayloadColumn::Json);
     assert!(!options.store.auto_initialize);
     assert_eq!(options.store.snapshot_table, "s");

@@ -16,6 +16,9 @@ ORDER BY e.ordering DESC LIMIT 1";
 const NEWEST: &str = "\
 SELECT 0::bigint, e.ordering FROM {event_table} AS e ORDER BY e.ordering DESC LIMIT 1";
 
+/// The transactions whose announcements lower the bound, by the locks that `bound.sql` looks at.
+const HOLDERS: &str = include_str!("holders.sql");
+
 const IDS: &str = "\
 SELECT m.persistence_id FROM {metadata_table} AS m
 WHERE m.persistence_id >= $1::text AND m.persistence_id < $2::text
@@ -107,6 +110,7 @@ pub(crate) fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
         complete_to: order.fill(names, COMPLETE_TO),
         newest: names.fill(NEWEST),
         place_of: names.fill(&PLACE_OF.replace("{is_left}", IS_LEFT)),
+        holders: Some(order.fill(names, HOLDERS)),
         ids: names.fill(&IDS.replace(TYPE, "")),
         ids_without_type: names.fill(&IDS.replace(TYPE, WITHOUT_TYPE)),
         of_all: source(names, [WINDOW, EVENTS], "", TYPE_CONDITION),

@@ -67,7 +67,7 @@ RETURNING m.persistence_id, m.highest, m.deleted_to, m.epoch";
 /// a look into a hash table; as a join it would depend on the number of rows that the planner expects.
 const FENCE: &str = "\
 WITH announced AS MATERIALIZED (
-    SELECT {announced} AS is_done
+    SELECT {announced}{notified} AS is_done
 ), fenced AS (
     UPDATE {metadata_table} AS m SET highest = h.last
     FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[]) AS h (id, epoch, before, last)
@@ -75,6 +75,12 @@ WITH announced AS MATERIALIZED (
       AND (SELECT a.is_done FROM announced AS a)
     RETURNING m.persistence_id
 )";
+
+/// True always; tells those who listen, once the transaction is committed, unless that is switched off: then it costs nothing.
+///
+/// The server looks at it after `announced`.
+const NOTIFIED: &str = "
+    AND (CASE WHEN {push} THEN pg_notify('{channel}', '{sender}')::text END IS DISTINCT FROM 'never')";
 
 /// True if no id of the group lost, which is asked once for the statement: then no row has to be looked for among those that
 /// passed.
@@ -84,7 +90,7 @@ const ALL_PASSED: &str = "(SELECT count(*) FROM fenced) = cardinality($1::text[]
 /// Other tools may have put events there that the row does not know.
 const FENCE_THAT_TAKES_OVER: &str = "\
 WITH announced AS MATERIALIZED (
-    SELECT {announced} AS is_done
+    SELECT {announced}{notified} AS is_done
 ), heads AS (
     SELECT h.id, h.epoch, h.before, h.last, h.writer, h.raised,
            COALESCE((SELECT max(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = h.id), 0) AS seen
@@ -349,6 +355,7 @@ pub(crate) fn queries(names: &SqlNames) -> PostgresQueries {
     let order = order(names);
     let fill = |parts: &[&str]| {
         let text = parts.concat().replace("{all_passed}", ALL_PASSED);
+        let text = text.replace("{notified}", NOTIFIED);
         order.fill(names, &text)
     };
     PostgresQueries {

@@ -67,6 +67,14 @@ impl Order {
     }
 }
 
+/// Returns the channel of hints about events of a table, whose schema and name are as they stand in a quoted name.
+///
+/// A channel has 63 bytes at most, which a name of a table may have by itself.
+pub(crate) fn channel_of(schema: &str, event_table: &str) -> String {
+    let class = class_of(&format!("\"{schema}\".\"{event_table}\""));
+    format!("actix_persistence_events_{class}")
+}
+
 /// Returns 15 bits for a table, the same in every process.
 ///
 /// Two tables may have the same ones: then a transaction of the one delays readers of the other.

@@ -5,6 +5,7 @@
 
 mod announcements;
 mod base;
+mod bound_holders;
 mod cancellation;
 mod commit_order;
 mod damage;
@@ -26,6 +27,7 @@ mod place;
 mod plugin;
 #[cfg(feature = "sqlx-0_9")]
 mod pools;
+mod push;
 mod refusals;
 mod rows;
 mod schema_steps;

@@ -84,6 +84,14 @@ impl EventQuery {
         &self.pages.settings
     }
 
+    pub(super) fn pages(&self) -> &Arc<Pages<JournalHandle>> {
+        &self.pages
+    }
+
+    pub(super) fn tail(&self) -> &EventTail {
+        &self.tail
+    }
+
     /// Returns every id that has an event, in the order of their bytes.
     ///
     /// An id that gets its first event while the stream reads may be among them or be left out.

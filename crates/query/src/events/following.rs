@@ -53,6 +53,7 @@ impl Source for Following {
             self.seat = None;
         }
         let page = self.own.read(pages, limit).await?;
+        self.tail.has_read(pages.now());
         let mut then = page.then;
         if let Then::Wait = then {
             let interval = pages.settings.refresh_interval;

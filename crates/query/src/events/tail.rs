@@ -15,6 +15,7 @@ use actix_persistence_state_actor::Observed;
 use actix_persistence_storage_api::{EventOffset, EventSelection};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared, WeakShared};
+use tokio::time::Instant;
 
 use self::log::{Log, Next, Place, Wish};
 use self::tail_page::TailPage;
@@ -43,6 +44,8 @@ struct State {
     log: Log,
     /// The look that brings the next page, as long as anybody waits for it.
     look: Option<WeakShared<BoxFuture<'static, ()>>>,
+    /// The time at which a stream, or the reader for all, last read a page.
+    last_read: Option<Instant>,
 }
 
 /// The look that those who wait for a page share; it reads while any of them is polled.
@@ -61,7 +64,11 @@ impl EventTail {
         let log = Log::new();
         Self(Arc::new(Inner {
             refresh_interval: Observed::new(log.refresh_interval()),
-            shared: Mutex::new(State { log, look: None }),
+            shared: Mutex::new(State {
+                log,
+                look: None,
+                last_read: None,
+            }),
             attempts: tokio::sync::Mutex::new(None),
         }))
     }
@@ -83,6 +90,16 @@ impl EventTail {
             place,
             selection: wish.selection,
         })
+    }
+
+    /// Notes that a page was read at this time.
+    pub(super) fn has_read(&self, now: Instant) {
+        self.state().last_read = Some(now);
+    }
+
+    /// Returns when a page was last read.
+    pub(super) fn last_read(&self) -> Option<Instant> {
+        self.state().last_read
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -221,6 +238,7 @@ impl Source for TailPages {
         let page = pages.events(look.query.clone()).await?;
         let (events, end) = (page.events.len(), page.offset.clone());
         let now = pages.now();
+        self.tail.has_read(now);
         self.has_news = self.tail.change(|log| log.add(look, page, now))?;
         Ok(Page {
             records: repeat_n((), events).collect(),

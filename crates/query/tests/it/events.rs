@@ -1,6 +1,7 @@
 //! Streams of events.
 
 mod fixture;
+mod health;
 mod held_back;
 mod many_ids;
 mod offset_at;

@@ -4,13 +4,14 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    EventOffset, EventQueries, EventSelection, EventsPage, EventsQuery, Operation, PersistenceId,
-    PersistenceIdsQuery, SequenceNr, StorageError,
+    BoundHolder, EventOffset, EventQueries, EventSelection, EventsPage, EventsQuery, Operation,
+    PersistenceId, PersistenceIdsQuery, SequenceNr, StorageError,
 };
 use async_trait::async_trait;
 
 use super::SqlJournal;
 use super::events::read_events;
+use super::holders::read_holders;
 use crate::ids::{IdRange, read_ids};
 use crate::parts::{Part, read_numbers};
 use crate::row::get_integer;
@@ -78,6 +79,21 @@ impl<D: Dialect> EventQueries for SqlJournal<D> {
                 })
             })
             .await
+    }
+
+    async fn bound_holders(&self) -> Result<Vec<BoundHolder>, StorageError> {
+        let Some(sql) = self.event_queries.holders.clone() else {
+            return Ok(Vec::new());
+        };
+        self.connections
+            .read(Operation::QueryEvents, move |connection| {
+                Box::pin(read_holders::<D>(connection, sql))
+            })
+            .await
+    }
+
+    async fn hints(&self, seen: u64) -> u64 {
+        self.hints.next(seen).await
     }
 }
 

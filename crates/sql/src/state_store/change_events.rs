@@ -11,7 +11,7 @@ use sqlx::SqlStr;
 use super::guilty::Guilty;
 use crate::connection::Connections;
 use crate::group::{EventRow, Group, Head};
-use crate::journal::journal_names;
+use crate::journal::{HintSender, journal_names};
 use crate::refusal;
 use crate::row::get_integer;
 use crate::schema::StoreSchema;
@@ -35,7 +35,7 @@ impl<D: Dialect> ChangeEvents<D> {
     /// # Errors
     /// If a setting of the journal cannot be used.
     pub(super) fn new(options: D::Options) -> Result<Self, InvalidOption> {
-        let names = journal_names::<D>(&options)?;
+        let names = journal_names::<D>(&options, HintSender::new())?;
         Ok(Self {
             queries: Arc::new(D::journal_queries(&names)),
             adopt: names.fill(D::CHANGE_EVENTS.adopt),

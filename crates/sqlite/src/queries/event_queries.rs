@@ -119,6 +119,8 @@ pub(crate) fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
         complete_to: names.fill(COMPLETE_TO),
         newest: names.fill(NEWEST),
         place_of: names.fill(&PLACE_OF.replace("{is_left}", IS_LEFT)),
+        // A writer holds nobody back that reads.
+        holders: None,
         ids: names.fill(&IDS.replace(TYPE, "")),
         ids_without_type: names.fill(&IDS.replace(TYPE, WITHOUT_TYPE)),
         of_all: source(names, ALL, OF_ALL, TYPE_CONDITION),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::{
-    EventOffset, EventRecord, NUMBER_OF_SLICES, PersistenceId, PersistenceIdsQuery, SequenceNr,
-    StorageError,
+    BoundHolder, EventOffset, EventRecord, NUMBER_OF_SLICES, PersistenceId, PersistenceIdsQuery,
+    SequenceNr, StorageError,
 };
 
 /// Reads the events of many ids in the order of their commits; a [`Journal`](crate::Journal) returns it as its
@@ -110,6 +110,44 @@ pub trait EventQueries: Send + Sync {
         persistence_id: &PersistenceId,
         sequence_nr: SequenceNr,
     ) -> Result<Option<EventOffset>, StorageError>;
+
+    /// Returns the transactions under way that hold readers back, the oldest first; a transaction that stores no events, and
+    /// will store none, is never among them.
+    ///
+    /// A database that shows such transactions to nobody, or never lets one hold readers back, has none; so has a store that
+    /// leaves this method out.
+    ///
+    /// # Contract
+    /// - **E-HOLDERS-1**: The call returns no transaction that has ended: soon after the last write has ended, it returns
+    ///   nothing.
+    ///
+    /// # Errors
+    /// The errors of the database; [`AccessDenied`](crate::StorageErrorKind::AccessDenied) if its user may not see other
+    /// transactions.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    async fn bound_holders(&self) -> Result<Vec<BoundHolder>, StorageError> {
+        Ok(Vec::new())
+    }
+
+    /// Waits until the number of hints is another one than `seen`, and returns it; the number is 0 at first.
+    ///
+    /// A hint says that another process may have stored events. It makes a live query look early, and never more: a hint may be
+    /// missing, and may come without an event. A store without hints leaves this method out, which then never returns.
+    ///
+    /// The future needs no runtime, and may be polled anywhere.
+    ///
+    /// # Contract
+    /// - **E-HINTS-1**: The call returns no number that is `seen`, however often it is called, so that a caller that waits for
+    ///   the next hint never goes round without one.
+    ///
+    /// # Cancel safety
+    /// May be called again with the same number.
+    async fn hints(&self, seen: u64) -> u64 {
+        let _ = seen;
+        std::future::pending().await
+    }
 }
 
 /// The events that a query asks for: those for which each of its conditions holds.

@@ -58,6 +58,7 @@ async fn every_method_of_a_journal_reaches_it() {
     let selection = EventSelection::all();
     queries.newest_offset(&selection).await.unwrap();
     assert_eq!(queries.offset_of(&a, 1).await.unwrap(), None);
+    queries.bound_holders().await.unwrap();
     journal.ping().await.unwrap();
     journal.close().await;
     let persistence_id = a;
@@ -91,6 +92,7 @@ async fn every_method_of_a_journal_reaches_it() {
             persistence_id,
             sequence_nr: 1,
         },
+        JournalCall::BoundHolders,
         JournalCall::Ping,
     ];
     assert_eq!(seen.calls(), expected);

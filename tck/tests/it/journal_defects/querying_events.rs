@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, EventDeletion, EventOffset, EventPosition, EventQueries, EventRecord,
+    AtomicWrite, BoundHolder, EventDeletion, EventOffset, EventPosition, EventQueries, EventRecord,
     EventSelection, EventsPage, EventsQuery, Journal, Operation, PageLimit, Partition,
     PersistenceId, PurgeProgress, ReplayRange, SelectedEvent, SequenceNr, StorageError,
     StorageErrorKind, WriteOutcome,
@@ -592,5 +593,36 @@ impl JournalDefect for LosesAPermitPerDroppedEventQuery {
         let page = inner.events(query).await;
         self.permits.add_permits(1);
         page
+    }
+}
+
+/// Names a transaction that ended an hour ago, or never was.
+#[derive(Clone, Default)]
+pub(crate) struct NamesAHolderThatHasEnded;
+
+#[async_trait]
+impl JournalDefect for NamesAHolderThatHasEnded {
+    fn has_queries(&self) -> bool {
+        true
+    }
+
+    async fn holders(&self, _: &MemoryJournal) -> Result<Vec<BoundHolder>, StorageError> {
+        let hour = Some(Duration::from_secs(3_600));
+        Ok(vec![BoundHolder::new("7").aged(hour)])
+    }
+}
+
+/// Lets those who wait for hints go round without one.
+#[derive(Clone, Default)]
+pub(crate) struct ReturnsTheHintsThatWereSeen;
+
+#[async_trait]
+impl JournalDefect for ReturnsTheHintsThatWereSeen {
+    fn has_queries(&self) -> bool {
+        true
+    }
+
+    async fn hints(&self, _: &MemoryJournal, seen: u64) -> u64 {
+        seen
     }
 }

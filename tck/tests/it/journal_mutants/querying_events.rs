@@ -243,6 +243,18 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "find_the_offset_of_an_event_after_a_purge",
         ],
     ),
+    Mutant::new(
+        "NamesAHolderThatHasEnded",
+        kit::<NamesAHolderThatHasEnded>,
+        &["E-HOLDERS-1"],
+        &["name_no_transaction_that_has_ended_as_a_holder"],
+    ),
+    Mutant::new(
+        "ReturnsTheHintsThatWereSeen",
+        kit::<ReturnsTheHintsThatWereSeen>,
+        &["E-HINTS-1"],
+        &["return_no_number_of_hints_that_was_seen"],
+    ),
 ];
 
 #[test]

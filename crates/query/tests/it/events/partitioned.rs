@@ -10,8 +10,9 @@ use actix_persistence_journal_actor::{JournalHandle, JournalSettings, WriteReque
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_query::{EventQuery, EventStream, QuerySettings};
 use actix_persistence_storage_api::{
-    AtomicWrite, EventOffset, EventPosition, EventRecord, EventSelection, EventsPage, EventsQuery,
-    Fence, Journal, Partition, PersistenceId, SelectedEvent, StorageError, StorageErrorKind,
+    AtomicWrite, BoundHolder, EventOffset, EventPosition, EventRecord, EventSelection, EventsPage,
+    EventsQuery, Fence, Journal, Partition, PersistenceId, SelectedEvent, StorageError,
+    StorageErrorKind,
 };
 use actix_persistence_store_actor::{StoreThread, deadline_after};
 use actix_persistence_testkit::{
@@ -49,6 +50,8 @@ pub(crate) struct Script {
     pub(crate) damaged: Option<&'static str>,
     /// The selections of the pages so far.
     pub(crate) pages: Vec<EventSelection>,
+    /// The transactions that hold readers back.
+    pub(crate) holders: Vec<BoundHolder>,
 }
 
 impl Script {
@@ -165,6 +168,9 @@ impl Hook<Journals> for Partitions {
     ) -> Result<JournalAnswer, StorageError> {
         let query = match &call {
             JournalCall::Events { query } => query.clone(),
+            JournalCall::BoundHolders => {
+                return Ok(JournalAnswer::BoundHolders(self.script().holders.clone()));
+            }
             JournalCall::WriteMessages { writes } => {
                 let used = writes.iter().map(|write| self.of(write.persistence_id()));
                 self.script().used.extend(used);
@@ -234,6 +240,7 @@ impl Partitioned {
             errors: Vec::new(),
             damaged: None,
             pages: Vec::new(),
+            holders: Vec::new(),
         };
         let hook = Partitions {
             number: partitions,

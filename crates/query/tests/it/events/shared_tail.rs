@@ -326,3 +326,23 @@ fn a_rare_tag_beside_steady_writes_is_looked_for_every_ten_ms() {
         assert!(delay < Duration::from_millis(15), "{delay:?}");
     });
 }
+
+/// Looks by the clock are no writes that brought nothing.
+#[test]
+fn a_write_after_an_idle_time_is_seen_without_a_delay() {
+    on_paused_clock(async {
+        let settings = QuerySettings::default().with_refresh_interval(Duration::from_millis(500));
+        let journal = Partitioned::new(8, None, settings);
+        let mut live = journal.live(EventSelection::all());
+        for number in 1..=3 {
+            at_the_tail([&mut live]).await;
+            let idle = timeout(Duration::from_secs(60), live.next());
+            assert!(idle.await.is_err(), "nothing is there");
+            journal.store(&id("a"), said(number, "word")).await;
+            let (taken, delay) = took(take(&mut live, 1)).await;
+            assert_eq!(taken[0].1, number);
+            // A page takes a millisecond.
+            assert!(delay <= Duration::from_millis(4), "{delay:?}");
+        }
+    });
+}

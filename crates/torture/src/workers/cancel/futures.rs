@@ -364,6 +364,18 @@ pub(crate) const FUTURES: &[PublicFuture] = &[
             while events.next().await.is_some() {}
         }
     }),
+    future!(PLAIN, "bound_holders", |desk| {
+        match desk.persistence.event_queries(None) {
+            Ok(queries) => queries.bound_holders().await.map(drop),
+            Err(_) => Ok(()),
+        }
+    }),
+    future!(PLAIN, "health", |desk| {
+        match desk.persistence.event_queries(None) {
+            Ok(queries) => queries.health().await.map(drop),
+            Err(_) => Ok(()),
+        }
+    }),
     future!(CLEANUP, "preview", |desk| {
         let cleanup = desk.persistence.cleanup();
         cleanup
