@@ -55,6 +55,17 @@ pub(crate) async fn store(
     Ok(())
 }
 
+/// Parks these items in a step to an offset.
+pub(crate) async fn park(
+    offsets: &dyn OffsetStore,
+    taken: &mut TakenShare,
+    offset: &str,
+    items: impl IntoIterator<Item = ParkedItem>,
+) -> CaseResult {
+    let commit = parking(taken, offset, items);
+    store(offsets, taken, commit).await
+}
+
 /// Registers a projection with one share, and parks an id with so many items.
 pub(crate) async fn with_parked(
     offsets: &dyn OffsetStore,
@@ -64,8 +75,8 @@ pub(crate) async fn with_parked(
     let key = registered(offsets, 1).await?;
     let mut taken = take(offsets, &key, 0, "a").await?;
     let waiting = (2..=items).map(|number| item(id, number));
-    let commit = parking(&taken, "parked", [failed(id, 1)].into_iter().chain(waiting));
-    store(offsets, &mut taken, commit).await?;
+    let items = [failed(id, 1)].into_iter().chain(waiting);
+    park(offsets, &mut taken, "parked", items).await?;
     Ok(taken)
 }
 

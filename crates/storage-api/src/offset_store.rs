@@ -346,7 +346,7 @@ pub trait OffsetStore: Any + Send + Sync {
     /// to another share.
     ///
     /// # Cancel safety
-    /// Dropped, the retry is counted or not.
+    /// Dropped, the retry is counted or not. Calling again counts one more, and takes away a request that is left.
     async fn begin_retry(
         &self,
         claim: &ShareClaim,

@@ -1,4 +1,4 @@
-//! What commits have handled, and the time that they have reached.
+//! The counts of handled items, and the times that shares have reached.
 
 use actix_persistence_storage_api::{OffsetStore, ProjectionChange, ProjectionKey, Timestamp};
 

@@ -11,8 +11,8 @@ use crate::offset_steps::{
     HELD, OVER, expect_refused, expect_unsupported, fresh_key, registered, step, take,
 };
 use crate::parking_steps::{
-    ALL, MANY, all_parked, expect_request, expect_waiting, failed, id, item, parked, parking,
-    request, store, with_parked,
+    ALL, MANY, all_parked, expect_request, expect_waiting, failed, id, item, park, parked, request,
+    store, with_parked,
 };
 use crate::subject::Subject;
 
@@ -39,8 +39,13 @@ async fn list_parked_ids_in_the_order_of_their_bytes(
         let mut taken = take(offsets, key, 0, "a").await?;
         // Half of them are parked by a later commit.
         for (offset, half) in [("1", &ids[..ids.len() / 2]), ("2", &ids[ids.len() / 2..])] {
-            let commit = parking(&taken, offset, half.iter().map(|id| failed(id, 1)));
-            store(offsets, &mut taken, commit).await?;
+            park(
+                offsets,
+                &mut taken,
+                offset,
+                half.iter().map(|id| failed(id, 1)),
+            )
+            .await?;
         }
         ids.reverse();
         ids.pop();
@@ -108,8 +113,7 @@ async fn count_retries_of_an_id_while_it_is_parked(
     let (a, b) = (id("a"), id("b"));
     let mut taken = with_parked(offsets, &a, 2).await?;
     let key = taken.claim.projection.clone();
-    let commit = parking(&taken, "1", [failed(&b, 1)]);
-    store(offsets, &mut taken, commit).await?;
+    park(offsets, &mut taken, "1", [failed(&b, 1)]).await?;
     for expected in 1..=3 {
         let found = offsets.begin_retry(&taken.claim, &a).await?;
         expect_eq("retries", found, expected)?;
@@ -126,8 +130,7 @@ async fn count_retries_of_an_id_while_it_is_parked(
     let commit = step(&taken, "3").with_unparked(&items[1..]);
     store(offsets, &mut taken, commit).await?;
     expect_unsupported(offsets.begin_retry(&taken.claim, &a).await)?;
-    let commit = parking(&taken, "4", [failed(&a, 3)]);
-    store(offsets, &mut taken, commit).await?;
+    park(offsets, &mut taken, "4", [failed(&a, 3)]).await?;
     let found = offsets.begin_retry(&taken.claim, &a).await?;
     expect_eq("retries after it was parked anew", found, 1)
 }
@@ -137,8 +140,7 @@ async fn take_away_no_request_but_for_a_retry(subject: Subject<dyn OffsetStore>)
     let (a, b) = (id("a"), id("b"));
     let mut taken = with_parked(offsets, &a, 2).await?;
     let key = taken.claim.projection.clone();
-    let commit = parking(&taken, "1", [failed(&b, 1)]);
-    store(offsets, &mut taken, commit).await?;
+    park(offsets, &mut taken, "1", [failed(&b, 1)]).await?;
     use ParkedRequest::{DropAll, DropFirst, Retry};
     for (asked, left) in [
         (Retry, None),
@@ -196,8 +198,7 @@ async fn keep_the_latest_request_of_each_parked_id(
     let mut taken = with_parked(offsets, &b, 1).await?;
     let key = taken.claim.projection.clone();
     let apart = with_parked(offsets, &a, 1).await?.claim.projection;
-    let commit = parking(&taken, "1", [failed(&a, 1)]);
-    store(offsets, &mut taken, commit).await?;
+    park(offsets, &mut taken, "1", [failed(&a, 1)]).await?;
     use ParkedRequest::{DropAll, DropFirst, Retry};
     expect_request(offsets, &key, &a, None).await?;
     request(&*other, &key, Some(&a), DropAll).await?;
@@ -210,15 +211,13 @@ async fn keep_the_latest_request_of_each_parked_id(
     }
     expect_request(offsets, &apart, &a, None).await?;
     // Only of those that are parked when it is asked for.
-    let commit = parking(&taken, "2", [failed(&c, 1), item(&a, 2)]);
-    store(offsets, &mut taken, commit).await?;
+    park(offsets, &mut taken, "2", [failed(&c, 1), item(&a, 2)]).await?;
     expect_request(offsets, &key, &c, None).await?;
     expect_request(offsets, &key, &a, Some(Retry)).await?;
     let items = offsets.parked_items(&key, &a, MANY).await?;
     let commit = step(&taken, "3").with_unparked(&items);
     store(offsets, &mut taken, commit).await?;
-    let commit = parking(&taken, "4", [failed(&a, 3)]);
-    store(offsets, &mut taken, commit).await?;
+    park(offsets, &mut taken, "4", [failed(&a, 3)]).await?;
     expect_request(offsets, &key, &a, None).await
 }
 
@@ -232,8 +231,7 @@ async fn drop_no_item_but_the_first_of_the_request(
     let items = offsets.parked_items(&key, &a, MANY).await?;
     use ParkedRequest::{DropAll, DropFirst, Retry};
     request(offsets, &key, Some(&a), DropFirst).await?;
-    let commit = parking(&taken, "1", [item(&a, 4)]);
-    store(offsets, &mut taken, commit).await?;
+    park(offsets, &mut taken, "1", [item(&a, 4)]).await?;
     expect_request(offsets, &key, &a, Some(DropFirst)).await?;
     let commit = step(&taken, "2").with_unparked(&items[..1]);
     store(offsets, &mut taken, commit).await?;

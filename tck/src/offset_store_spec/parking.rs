@@ -15,7 +15,7 @@ use crate::offset_steps::{
     expect_offsets, expect_refused, expect_unsupported, go_on, record, registered, step, take,
 };
 use crate::parking_steps::{
-    MANY, all_parked, expect_waiting, failed, id, item, parked, parking, store, with_parked,
+    MANY, all_parked, expect_waiting, failed, id, item, park, parked, parking, store, with_parked,
 };
 use crate::subject::Subject;
 
@@ -50,12 +50,10 @@ async fn keep_what_a_commit_parks_in_order(subject: Subject<dyn OffsetStore>) ->
     let mut taken = take(subject.store(), &key, 0, "a").await?;
     let (a, b) = (id("a"), id("b"));
     let items = [failed(&b, 7), failed(&a, 1), item(&b, 8), item(&b, 9)];
-    let commit = parking(&taken, "1", items.clone());
-    store(subject.store(), &mut taken, commit).await?;
+    park(subject.store(), &mut taken, "1", items.clone()).await?;
     // A number that begins anew after a purge.
     let later = [item(&a, 2), item(&b, 1)];
-    let commit = parking(&taken, "2", later.clone());
-    store(subject.store(), &mut taken, commit).await?;
+    park(subject.store(), &mut taken, "2", later.clone()).await?;
     let subject = subject.restart().await?;
     let offsets = subject.store();
     expect_offsets(offsets, &key, &["2"]).await?;
@@ -90,8 +88,7 @@ async fn remove_items_that_wait_with_the_progress(subject: Subject<dyn OffsetSto
     let (a, b) = (id("a"), id("b"));
     let mut taken = with_parked(offsets, &a, 4).await?;
     let key = taken.claim.projection.clone();
-    let commit = parking(&taken, "1", [failed(&b, 1)]);
-    store(offsets, &mut taken, commit).await?;
+    park(offsets, &mut taken, "1", [failed(&b, 1)]).await?;
     let items = offsets.parked_items(&key, &a, MANY).await?;
     for (unparked, left) in [(0..1, 2..5), (1..3, 4..5), (3..4, 5..5)] {
         // The progress may stay.
@@ -192,8 +189,7 @@ async fn park_no_id_of_another_share(subject: Subject<dyn OffsetStore>) -> CaseR
     let commit = parking(&shares[1 - own], "1", [failed(&a, 1)]);
     expect_unsupported(offsets.commit(commit, None).await)?;
     expect_eq("parked ids", all_parked(offsets, &key).await?, Vec::new())?;
-    let commit = parking(&shares[own], "1", [failed(&a, 1)]);
-    store(offsets, &mut shares[own], commit).await?;
+    park(offsets, &mut shares[own], "1", [failed(&a, 1)]).await?;
     let items = offsets.parked_items(&key, &a, MANY).await?;
     let other = &shares[1 - own];
     let commit = step(other, "2").with_unparked(&items);
@@ -229,8 +225,7 @@ async fn keep_what_waits_until_progress_is_set(subject: Subject<dyn OffsetStore>
     expect_waiting(offsets, &key, &a, []).await?;
     // The same items come again.
     let mut taken = take(offsets, &key, 0, "a").await?;
-    let commit = parking(&taken, "1", [failed(&a, 1)]);
-    store(offsets, &mut taken, commit).await?;
+    park(offsets, &mut taken, "1", [failed(&a, 1)]).await?;
     expect_waiting(offsets, &key, &a, [1]).await?;
     offsets.change(&key, ProjectionChange::Remove).await?;
     expect_eq("parked ids", all_parked(offsets, &key).await?, Vec::new())?;

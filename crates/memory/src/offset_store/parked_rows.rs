@@ -14,7 +14,7 @@ pub(super) struct ParkedRows(BTreeMap<PersistenceId, ParkedRow>);
 /// A parked id with its items, of which there is at least one.
 struct ParkedRow {
     items: VecDeque<ParkedItem>,
-    /// What is shown of it, but for the first item and what follows from it.
+    /// The parts that are shown of it, but for the first item and what follows from it.
     shown: ParkedId,
     /// The request, and the place of the item that was the first when it was asked for.
     request: Option<(ParkedRequest, u64)>,

@@ -10,7 +10,7 @@ use actix_persistence_storage_api::{
 use bytes::Bytes;
 
 use super::queries;
-use super::rows::{column, corrupt, integer, limit_of, number, refused, share_of, to_share};
+use super::rows::{column, corrupt, integer, limit_of, number, refused_until, share_of, to_share};
 use super::tables::Transaction;
 use crate::{Dialect, SqlError};
 
@@ -51,7 +51,9 @@ impl<D: Dialect> Transaction<'_, D> {
             let (begin, end) = places.unwrap_or_default();
             if first != begin || !(begin..end).contains(&last) {
                 let owner = Some(claim.owner.clone());
-                return Err(refused(ShareConflict::new(claim, owner, claim.epoch)));
+                let conflict = ShareConflict::new(claim, owner, claim.epoch);
+                let message = format!("look again at what waits of {id:?}: it begins elsewhere");
+                return Err(refused_until(conflict, &message));
             }
             let values = [id.as_str().into(), integer(last)];
             self.run(queries::DELETE_WAITING_TO, values).await?;

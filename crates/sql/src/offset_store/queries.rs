@@ -185,7 +185,7 @@ pub(super) const SELECT_PARKED: &str =
          k.attempts AS attempts, k.reason AS reason, k.since AS since, k.request AS request,
          k.request_place AS request_place, w.item_nr AS item_nr, w.item AS item
      FROM {parked_table} k
-     JOIN {waiting_table} w ON w.name = k.name AND w.version = k.version AND w.persistence_id = k.persistence_id
+     LEFT JOIN {waiting_table} w ON w.name = k.name AND w.version = k.version AND w.persistence_id = k.persistence_id
          AND w.place = k.first_place
      WHERE k.name = $1 AND k.version = $2 AND k.slice >= $3 AND k.slice <= $4 AND k.persistence_id > $5
      ORDER BY k.persistence_id LIMIT $6";

@@ -51,9 +51,14 @@ pub(super) fn corrupt(error: &dyn fmt::Display) -> SqlError {
 
 /// Returns the refusal of a claim.
 pub(super) fn refused(conflict: ShareConflict) -> SqlError {
+    refused_until(conflict, "take the share again before going on with it")
+}
+
+/// Returns the refusal of a claim, with what to do about it.
+pub(super) fn refused_until(conflict: ShareConflict, message: &str) -> SqlError {
     SqlError::Refused {
         kind: StorageErrorKind::ShareConflict,
-        message: "take the share again before going on with it".to_owned(),
+        message: message.to_owned(),
         source: Some(conflict.into()),
     }
 }

@@ -144,7 +144,7 @@ impl ProgressCommit {
         let error = StorageError::new(StorageErrorKind::Unsupported, Operation::CommitProgress)
             .not_stored()
             .with_persistence_id(other.clone())
-            .with_message("it belongs to another share");
+            .with_message("the share has no slice of this id");
         Some(error)
     }
 

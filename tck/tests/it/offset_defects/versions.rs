@@ -2,8 +2,8 @@
 
 use actix_persistence_sqlite::SqliteOffsetStore;
 use actix_persistence_storage_api::{
-    OffsetStore, ProgressCommit, ProjectionChange, ProjectionKey, Replacement, SessionWork,
-    StorageError, StorageErrorKind,
+    OffsetStore, ProgressCommit, ProjectionChange, ProjectionKey, ProjectionRecord, Replacement,
+    SessionWork, StorageError, StorageErrorKind,
 };
 use async_trait::async_trait;
 
