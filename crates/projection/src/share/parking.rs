@@ -198,7 +198,7 @@ impl<S: Source> Running<S> {
             match source.revive(item).await {
                 Revived::Item(revived) => {
                     let items: Arc<[S::Item]> = [revived].into();
-                    let all = Vec::from([0..items.len()]);
+                    let all = std::iter::once(0..items.len()).collect();
                     return self.step(&items, all, commit).await;
                 }
                 Revived::Nothing => {
