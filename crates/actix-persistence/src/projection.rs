@@ -6,9 +6,9 @@ use actix_persistence_persistent_actor::UnknownStore;
 
 pub use actix_persistence_projection::{
     AppliedError, AtLeastOnceHandler, Behind, ChangeSource, EventSource, ExactlyOnceHandler,
-    GroupHandler, OnFailure, Project, Projection, ProjectionBuilder, ProjectionError,
-    ProjectionProgress, ProjectionSettings, ProjectionStatus, Projections, ResetError,
-    ShareProgress, ShareState, ShareStatus, Source, StoredProjection,
+    GroupHandler, MakeLiveError, OnFailure, Project, Projection, ProjectionBuilder,
+    ProjectionError, ProjectionProgress, ProjectionSettings, ProjectionStatus, Projections,
+    ResetError, ShareProgress, ShareState, ShareStatus, Source, StoredProjection,
 };
 pub use actix_persistence_storage_api::{
     ExtensionError, InvalidProjectionKey, Lease, ParkedId, ParkedItem, ParkedRequest,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::{
     OffsetStore, ProjectionChange, ProjectionKey, ProjectionRecord, Replacement, SessionWork,
-    ShareRecord, StorageError,
+    ShareRecord,
 };
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
@@ -102,6 +102,10 @@ impl MakingLive {
 
     /// Waits until this version has what the live one has, and that one stands still.
     async fn make_ready(&mut self) -> Result<Ready, MakeLiveError> {
+        // It may have been started a moment ago.
+        while self.store.read(&self.key).await?.is_none() {
+            sleep(LOOK_AGAIN).await;
+        }
         let name = self.key.name();
         let Some(version) = self.store.live_version(name).await? else {
             return Ok(Ready::Replace(Replacement::of_none(self.key.clone())));
@@ -165,9 +169,11 @@ impl MakingLive {
             .iter()
             .flat_map(|share| share.progress.pieces());
         pieces.into_iter().all(|piece| {
-            own.shares.iter().all(|share| {
+            let mut shares = own.shares.iter();
+            shares.all(|share| {
+                let progress = &share.progress;
                 self.places
-                    .has_reached(&share.progress, &piece.slices, &piece.offset)
+                    .has_reached(progress, &piece.slices, &piece.offset)
             })
         })
     }

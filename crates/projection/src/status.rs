@@ -175,3 +175,48 @@ impl Board {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WITHIN: Duration = Duration::from_secs(30);
+
+    /// Returns whether a process is healthy that has this share, after a time in which the offset store was heard of.
+    async fn is_healthy_after(time: Duration, change: impl FnOnce(&mut ShareFacts)) -> bool {
+        let board = Board::default();
+        board.takes(0);
+        board.change(0, change);
+        tokio::time::advance(time).await;
+        board.has_looked(false, Vec::new());
+        board.status(&"one".into()).is_healthy(WITHIN)
+    }
+
+    /// A daemon that lags was restarted for ever (marten#2945), and one that had died was healthy (marten#4961).
+    #[tokio::test(start_paused = true)]
+    async fn only_a_share_that_is_behind_and_does_not_get_on_is_unhealthy() {
+        let (soon, late) = (WITHIN / 2, WITHIN * 2);
+        let is_idle = |_: &mut ShareFacts| {};
+        let is_busy = |share: &mut ShareFacts| share.busy_with = Some(Timestamp::MIN);
+        let retries = |share: &mut ShareFacts| share.state = ShareState::Retrying;
+        let is_halted = |share: &mut ShareFacts| share.state = ShareState::Halted;
+        assert!(is_healthy_after(late, is_idle).await);
+        // However old the events are.
+        assert!(is_healthy_after(soon, is_busy).await);
+        assert!(!is_healthy_after(late, is_busy).await);
+        assert!(is_healthy_after(soon, retries).await);
+        assert!(!is_healthy_after(late, retries).await);
+        assert!(!is_healthy_after(soon, is_halted).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_process_without_contact_to_the_offset_store_is_unhealthy() {
+        let board = Board::default();
+        let is_healthy = || board.status(&"one".into()).is_healthy(WITHIN);
+        assert!(!is_healthy());
+        board.has_looked(false, Vec::new());
+        assert!(is_healthy());
+        tokio::time::advance(WITHIN * 2).await;
+        assert!(!is_healthy());
+    }
+}

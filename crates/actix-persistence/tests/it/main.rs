@@ -14,9 +14,11 @@ mod extended_states;
 mod handle;
 mod held_states;
 mod killed_projections;
+mod live_versions;
 mod metadata;
 mod note;
 mod notifications;
+mod parked_projections;
 #[cfg(all(feature = "encryption", feature = "zstd"))]
 mod personal_states;
 mod projection_bugs_of_others;

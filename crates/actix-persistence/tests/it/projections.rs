@@ -121,6 +121,17 @@ impl Place {
         self.url = way(&self.url);
     }
 
+    /// Returns the place of other tables of the same database, with a name after those here; the same ones for none.
+    pub(crate) fn beside(&self, name: &str) -> Self {
+        let separator = if name.is_empty() { "" } else { "_" };
+        Self {
+            kind: self.kind,
+            url: self.url.clone(),
+            suffix: format!("{}{separator}{name}", self.suffix),
+            _folder: None,
+        }
+    }
+
     /// Returns a table of the read model.
     pub(crate) fn table(&self, name: &str) -> String {
         format!("{name}_{}", self.suffix)
@@ -228,8 +239,8 @@ impl std::str::FromStr for Place {
 pub(crate) struct ReadModel {
     suffix: String,
     /// An amount for which it fails, unless it is 0.
-    fails_for: Arc<AtomicUsize>,
-    fails: Arc<AtomicBool>,
+    pub(crate) fails_for: Arc<AtomicUsize>,
+    pub(crate) fails: Arc<AtomicBool>,
 }
 
 #[async_trait]
@@ -422,12 +433,7 @@ async fn a_failing_handler_halts_its_share_or_skips(kind: &'static str) {
 
     // Another version reads all of it again, and skips; nothing of the first one is touched.
     model.fails.store(true, Ordering::SeqCst);
-    let tables = Place {
-        suffix: format!("{}_2", place.suffix),
-        url: String::new(),
-        kind,
-        _folder: None,
-    };
+    let tables = place.beside("2");
     tables.make_tables(&persistence).await;
     let model = ReadModel {
         suffix: tables.suffix.clone(),
@@ -505,6 +511,11 @@ use crate::applied_writes::{
     what_a_reply_names_is_in_the_read_model_after_waiting,
 };
 use crate::killed_projections::each_event_is_projected_once_over_kills;
+use crate::live_versions::{
+    a_version_that_is_not_made_live_leaves_the_old_one_going_on,
+    readers_see_the_old_or_the_new_version_and_no_gap,
+};
+use crate::parked_projections::what_is_parked_waits_and_is_handled_once_when_retried;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 use crate::projections_beside_slow_handlers::a_slow_handler_and_an_idle_transaction_delay_no_reader;
 use crate::projections_killed_at_each_step::each_event_is_projected_once_over_a_kill_at_each_call;
@@ -539,6 +550,9 @@ on_each_database! {
     a_process_that_was_taken_for_dead_commits_nothing
     what_a_reply_names_is_in_the_read_model_after_waiting
     a_revision_that_a_reply_names_is_in_the_read_model
+    readers_see_the_old_or_the_new_version_and_no_gap
+    a_version_that_is_not_made_live_leaves_the_old_one_going_on
+    what_is_parked_waits_and_is_handled_once_when_retried
     each_event_is_projected_once_over_a_kill_at_each_call;
     each_event_is_projected_once_over_a_kill_on_the_way
     a_slow_handler_and_an_idle_transaction_delay_no_reader

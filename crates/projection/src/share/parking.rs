@@ -198,7 +198,8 @@ impl<S: Source> Running<S> {
             match source.revive(item).await {
                 Revived::Item(revived) => {
                     let items: Arc<[S::Item]> = [revived].into();
-                    return self.step(&items, vec![0..1], commit).await;
+                    let all = std::iter::once(0..items.len()).collect();
+                    return self.step(&items, all, commit).await;
                 }
                 Revived::Nothing => {
                     self.commit(commit).await?;

@@ -14,7 +14,8 @@ use crate::source::Source;
 use crate::status::ShareState;
 
 impl<S: Source> Running<S> {
-    /// Stores a step without the handler, however long that takes.
+    /// Stores a step without the handler, however long that takes; halts the share if the store can never store it, such as an
+    /// item that is too large for its tables.
     pub(super) async fn commit(&mut self, commit: ProgressCommit) -> Turn<()> {
         loop {
             self.lease_lasts().await?;
@@ -23,6 +24,13 @@ impl<S: Source> Running<S> {
                 self.has_stored(&commit);
                 return ControlFlow::Continue(());
             };
+            let is_final = matches!(
+                error.kind(),
+                StorageErrorKind::TooLarge | StorageErrorKind::Unsupported
+            );
+            if is_final {
+                return self.halt(chain_of(&error)).await;
+            }
             self.pause(&chain_of(&error)).await?;
         }
     }
