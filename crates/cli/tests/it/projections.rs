@@ -235,7 +235,9 @@ fn what_is_parked_is_printed_and_asked_for() {
     let mails = key("mails");
     ledger.project(&mails, 1, 0);
     let ids = [account(1), account(2)];
-    ids.each_ref().map(|id| ledger.park(&mails, id));
+    for id in &ids {
+        ledger.park(&mails, id);
+    }
     let requests = || {
         let parked = ledger.block_on(async {
             let store = ledger.store().await;
