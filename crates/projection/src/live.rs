@@ -24,18 +24,19 @@ impl StoredProjection {
     /// Makes this version live in the place of the one that is, with what the work does in the same transaction, such as a row
     /// that names the tables to read from.
     ///
-    /// This process need not run either of them. It waits until this version has what the live one has, and pauses that. Once the shares of that one are free, and this
+    /// It waits until this version has what the live one has, and pauses that. Once the shares of that one are free, and this
     /// version has reached where it stands, it replaces it. So whoever reads as the work says finds everything that was there
     /// before. The old version stays, paused, so that one can go back the same way. If this version is live already, it does
-    /// nothing, and does not run the work.
+    /// nothing, and does not run the work. Other processes may run either version, but some process has to run this one, unless
+    /// it has caught up.
     ///
     /// # Errors
     /// [`MakeLiveError`]: if this takes longer than `within`, or this version is halted, or has parked ids, so that it lacks
     /// something. The old version then goes on. If it could not be resumed, [`MakeLiveError::LeftPaused`] says so.
     ///
     /// # Cancel safety
-    /// Goes on to its end even if the future is dropped; if the handle is dropped as well, or the projection stopped, it is given
-    /// up, unless the replacement has begun. If the process ends in the middle, the old version may be left live and
+    /// Goes on to its end even if the future is dropped; if the handle is dropped as well, or the projection stopped, it is
+    /// given up, unless the replacement has begun. If the process ends in the middle, the old version may be left live and
     /// paused, as its [record](Self::record) says: resume it, or make this version live again.
     pub async fn make_live(
         &self,

@@ -515,11 +515,11 @@ use crate::live_versions::{
     a_version_that_is_not_made_live_leaves_the_old_one_going_on,
     readers_see_the_old_or_the_new_version_and_no_gap,
 };
+use crate::managed_projections::a_running_projection_is_managed_from_elsewhere;
+use crate::offsets_of_times::no_event_of_a_time_is_missing_after_its_offset;
 use crate::parked_projections::what_is_parked_waits_and_is_handled_once_when_retried;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 use crate::projections_beside_slow_handlers::a_slow_handler_and_an_idle_transaction_delay_no_reader;
-use crate::managed_projections::a_running_projection_is_managed_from_elsewhere;
-use crate::offsets_of_times::no_event_of_a_time_is_missing_after_its_offset;
 use crate::projections_killed_at_each_step::each_event_is_projected_once_over_a_kill_at_each_call;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 use crate::projections_killed_at_each_step::each_event_is_projected_once_over_a_kill_on_the_way;
