@@ -33,6 +33,7 @@ impl Persistence {
     pub fn projections(&self, offset_store: Option<&str>) -> Result<Projections, UnknownStore> {
         let entry = self.0.stores.offset_store(offset_store)?;
         let store = Arc::new(OffsetStoreProxy::new(entry.handle.clone()));
-        Ok(Projections::new(store, self.clone()))
+        let runtime = self.0.store_runtime().clone();
+        Ok(Projections::new(store, runtime, self.clone()))
     }
 }

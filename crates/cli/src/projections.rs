@@ -2,6 +2,7 @@
 
 mod change;
 mod list;
+mod make_live;
 mod named;
 mod parked;
 mod place;
@@ -55,6 +56,8 @@ pub(crate) enum Command {
         #[arg(long)]
         yes: bool,
     },
+    /// Make a version live, from which applications read then, in the place of the one that is.
+    MakeLive(make_live::Arguments),
 }
 
 /// The projection that a command is about.
@@ -81,5 +84,6 @@ pub(crate) fn run(builder: Builder, command: Command) -> anyhow::Result<Outcome>
         Command::Retry(arguments) => parked::retry(builder, arguments),
         Command::Drop(arguments) => parked::drop(builder, arguments),
         Command::Remove { only, yes } => change::remove(builder, only, yes),
+        Command::MakeLive(arguments) => make_live::run(builder, arguments),
     }
 }

@@ -1,4 +1,4 @@
-//! Ctrl-C.
+//! Listening for Ctrl-C.
 
 /// Listens for Ctrl-C from its making on, not from when it is polled first.
 #[cfg(unix)]

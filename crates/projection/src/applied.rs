@@ -6,6 +6,7 @@ use std::time::Duration;
 use actix_persistence_storage_api::{Offset, PersistenceId, Position};
 use tokio::time::{Instant, sleep, timeout_at};
 
+use crate::pieces::has_reached_text;
 use crate::places::ALL_SLICES;
 use crate::{AppliedError, Projection};
 
@@ -86,8 +87,7 @@ impl Projection {
             let record = self.store.read(&self.key).await?;
             let shares = record.map(|record| record.shares).unwrap_or_default();
             let mut all = shares.iter().map(|share| &share.progress);
-            if !shares.is_empty()
-                && all.all(|progress| self.places.has_reached(progress, slices, offset))
+            if !shares.is_empty() && all.all(|progress| has_reached_text(progress, slices, offset))
             {
                 return Ok(());
             }

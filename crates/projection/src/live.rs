@@ -11,8 +11,8 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::membership::told;
-use crate::places::Places;
-use crate::{MakeLiveError, Projection};
+use crate::pieces::has_reached_text;
+use crate::{MakeLiveError, StoredProjection};
 
 /// The delay between two looks at both versions.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -20,21 +20,23 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// The time for which it tries to resume the old version after a failure.
 const TO_RESUME: Duration = Duration::from_secs(10);
 
-impl Projection {
+impl StoredProjection {
     /// Makes this version live in the place of the one that is, with what the work does in the same transaction, such as a row
     /// that names the tables to read from.
     ///
     /// It waits until this version has what the live one has, and pauses that. Once the shares of that one are free, and this
     /// version has reached where it stands, it replaces it. So whoever reads as the work says finds everything that was there
     /// before. The old version stays, paused, so that one can go back the same way. If this version is live already, it does
-    /// nothing, and does not run the work.
+    /// nothing, and does not run the work. Other processes may run either version, but some process has to run this one, unless
+    /// it has caught up.
     ///
     /// # Errors
     /// [`MakeLiveError`]: if this takes longer than `within`, or this version is halted, or has parked ids, so that it lacks
     /// something. The old version then goes on. If it could not be resumed, [`MakeLiveError::LeftPaused`] says so.
     ///
     /// # Cancel safety
-    /// Goes on to its end even if the future is dropped. If the process ends in the middle, the old version may be left live and
+    /// Goes on to its end even if the future is dropped; if the handle is dropped as well, or the projection stopped, it is
+    /// given up, unless the replacement has begun. If the process ends in the middle, the old version may be left live and
     /// paused, as its [record](Self::record) says: resume it, or make this version live again.
     pub async fn make_live(
         &self,
@@ -44,7 +46,6 @@ impl Projection {
         let making = MakingLive {
             key: self.key.clone(),
             store: Arc::clone(&self.store),
-            places: Arc::clone(&self.places),
             awaited: self.awaited.clone(),
             stop: self.stop.subscribe(),
             paused: None,
@@ -58,7 +59,6 @@ impl Projection {
 struct MakingLive {
     key: ProjectionKey,
     store: Arc<dyn OffsetStore>,
-    places: Arc<dyn Places>,
     /// Told while somebody waits for the progress.
     awaited: watch::Sender<()>,
     /// True once the projection is told to stop.
@@ -150,7 +150,7 @@ impl MakingLive {
             if let Some(reason) = halted {
                 return Err(MakeLiveError::Halted { reason });
             }
-            if is_ready(&standing) && self.has_reached(&own, &standing) {
+            if is_ready(&standing) && has_reached(&own, &standing) {
                 return Ok(standing);
             }
             self.awaited.send_replace(());
@@ -161,21 +161,6 @@ impl MakingLive {
     async fn read(&self, key: &ProjectionKey) -> Result<ProjectionRecord, MakeLiveError> {
         let record = self.store.read(key).await?;
         record.ok_or_else(|| MakeLiveError::NotThere { key: key.clone() })
-    }
-
-    fn has_reached(&self, own: &ProjectionRecord, standing: &ProjectionRecord) -> bool {
-        let pieces = standing
-            .shares
-            .iter()
-            .flat_map(|share| share.progress.pieces());
-        pieces.into_iter().all(|piece| {
-            let mut shares = own.shares.iter();
-            shares.all(|share| {
-                let progress = &share.progress;
-                self.places
-                    .has_reached(progress, &piece.slices, &piece.offset)
-            })
-        })
     }
 
     async fn replace(
@@ -229,4 +214,15 @@ impl MakingLive {
             },
         }
     }
+}
+
+/// Returns whether a version has reached where another one is.
+fn has_reached(own: &ProjectionRecord, standing: &ProjectionRecord) -> bool {
+    let shares = standing.shares.iter();
+    let mut pieces = shares.flat_map(|share| share.progress.pieces());
+    pieces.all(|piece| {
+        own.shares
+            .iter()
+            .all(|share| has_reached_text(&share.progress, &piece.slices, &piece.offset))
+    })
 }

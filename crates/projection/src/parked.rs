@@ -1,4 +1,4 @@
-//! What waits because a handler failed, and what is asked for about it.
+//! Items that wait because a handler failed, and requests about them.
 
 use actix_persistence_storage_api::{
     ParkedId, ParkedItem, ParkedRequest, PersistenceId, ProjectionChange, StorageError,
@@ -7,7 +7,7 @@ use actix_persistence_storage_api::{
 use crate::StoredProjection;
 use crate::places::ALL_SLICES;
 
-/// What waits because the handler failed for it, or for something before it.
+/// The items that wait because the handler failed for them, or for one before them.
 ///
 /// Requests are rows of the offset store, which the process that has the share of the id carries out: this one at once, others
 /// at their next look, after a quarter of their lease at most. A request replaces an earlier one for the same id.

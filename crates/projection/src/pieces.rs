@@ -3,7 +3,8 @@
 use std::ops::RangeInclusive;
 
 use actix_persistence_storage_api::{
-    InvalidOffset, NUMBER_OF_SLICES, Offset, Partition, Position, Progress,
+    EventOffset, InvalidOffset, NUMBER_OF_SLICES, Offset, Partition, Position, Progress,
+    StateOffset,
 };
 
 use crate::ResetError;
@@ -162,6 +163,24 @@ pub(crate) fn has_reached_in<P: Position>(
             first > last || !meets(&(first..=last), partition) || at.is_some_and(|at| at >= end)
         })
     })
+}
+
+/// Returns whether a progress has reached the offset that a text is, of whatever kind, in those of its slices that are among
+/// these; false if the two are of different kinds.
+pub(crate) fn has_reached_text(
+    progress: &Progress,
+    among: &RangeInclusive<u16>,
+    offset: &str,
+) -> bool {
+    // The start of everything is of any kind.
+    if offset.is_empty() {
+        return true;
+    }
+    match (offset.parse::<EventOffset>(), offset.parse::<StateOffset>()) {
+        (Ok(offset), _) => has_reached_in(progress, among, &offset),
+        (_, Ok(offset)) => has_reached_in(progress, among, &offset),
+        _ => false,
+    }
 }
 
 /// Returns whether slices, of which there is at least one, are in a partition.

@@ -4,10 +4,9 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use actix_persistence_query::QueryError;
-use actix_persistence_storage_api::{NUMBER_OF_SLICES, PersistenceId, Progress};
+use actix_persistence_storage_api::{NUMBER_OF_SLICES, PersistenceId};
 use async_trait::async_trait;
 
-use crate::pieces::has_reached_in;
 use crate::source::Source;
 
 /// Every slice.
@@ -23,10 +22,6 @@ pub(crate) trait Places: Send + Sync {
         persistence_id: &PersistenceId,
         number: u64,
     ) -> Result<Option<String>, QueryError>;
-
-    /// Returns whether a progress has reached an offset in those of its slices that are among these; false if one of the two is
-    /// none of this source.
-    fn has_reached(&self, progress: &Progress, slices: &RangeInclusive<u16>, offset: &str) -> bool;
 }
 
 /// The places of one source.
@@ -41,10 +36,5 @@ impl<S: Source> Places for PlacesOf<S> {
     ) -> Result<Option<String>, QueryError> {
         let offset = self.0.offset_of(persistence_id, number).await?;
         Ok(offset.map(|offset| offset.to_string()))
-    }
-
-    fn has_reached(&self, progress: &Progress, slices: &RangeInclusive<u16>, offset: &str) -> bool {
-        let offset = offset.parse();
-        offset.is_ok_and(|offset| has_reached_in::<S::Position>(progress, slices, &offset))
     }
 }

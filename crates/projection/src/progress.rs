@@ -1,4 +1,4 @@
-//! How far a projection is, and how fast.
+//! The progress of a projection, and its rate.
 
 use std::time::{Duration, Instant};
 

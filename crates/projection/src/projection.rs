@@ -4,8 +4,6 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use tokio::runtime::Handle;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::places::Places;
@@ -20,11 +18,7 @@ pub struct Projection {
     pub(crate) stored: StoredProjection,
     pub(crate) owner: Arc<str>,
     pub(crate) places: Arc<dyn Places>,
-    pub(crate) runtime: Handle,
     pub(crate) board: Arc<Board>,
-    pub(crate) stop: watch::Sender<bool>,
-    /// Told while somebody waits for the progress.
-    pub(crate) awaited: watch::Sender<()>,
     pub(crate) node: Option<JoinHandle<()>>,
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use actix::Recipient;
 use actix_persistence_storage_api::{NUMBER_OF_SLICES, Offset, OffsetStore, ProjectionKey};
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::delivery::{Delivery, OneByOne};
@@ -149,13 +149,10 @@ impl<S: Source> ProjectionBuilder<S> {
             return Err(ProjectionError::InvalidShares { shares });
         }
         let owner: Arc<str> = format!("{}-{}", std::process::id(), Uuid::new_v4().simple()).into();
-        let (stop, stops) = watch::channel(false);
-        // Somebody may wait for progress that brings no items.
-        let (awaited, _) = watch::channel(());
-        let (board, look) = (Arc::new(Board::default()), Arc::new(Notify::new()));
+        let board = Arc::new(Board::default());
         let source = Arc::new(self.source);
         let (key, store) = (self.key.clone(), Arc::clone(&self.store));
-        let stored = StoredProjection::running(key, store, Arc::clone(&look));
+        let stored = StoredProjection::running(key, store, self.runtime.clone());
         let node = Node {
             key: self.key,
             owner: Arc::clone(&owner),
@@ -165,14 +162,14 @@ impl<S: Source> ProjectionBuilder<S> {
             settings: self.settings,
             first_offset: self.first_offset.to_string(),
             board: Arc::clone(&board),
-            look,
-            stop: stops,
-            awaited: awaited.subscribe(),
+            look: Arc::clone(&stored.look),
+            stop: stored.stop.subscribe(),
+            awaited: stored.awaited.subscribe(),
             requests: stored.requests.subscribe(),
         };
         let keeper = self.keeper;
         let (has_ended, ended) = watch::channel(());
-        self.running.add(stop.clone(), ended);
+        self.running.add(stored.stop.clone(), ended);
         let node = self.runtime.spawn(async move {
             node.run().await;
             drop(has_ended);
@@ -183,10 +180,7 @@ impl<S: Source> ProjectionBuilder<S> {
             stored,
             owner,
             places: Arc::new(PlacesOf(source)),
-            runtime: self.runtime,
             board,
-            stop,
-            awaited,
             node: Some(node),
         })
     }

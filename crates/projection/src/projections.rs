@@ -6,20 +6,30 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::{OffsetStore, ProjectionKey, StorageError};
 
+use tokio::runtime::Handle;
+
 use crate::StoredProjection;
 
 /// The projections of an offset store, whether or not a process runs them; clones share it.
 #[derive(Clone)]
 pub struct Projections {
     store: Arc<dyn OffsetStore>,
+    runtime: Handle,
     keeper: Arc<dyn Any + Send + Sync>,
 }
 
 impl Projections {
-    /// Makes the handle on a store, which stays usable as long as `keeper` lives.
-    pub fn new(store: Arc<dyn OffsetStore>, keeper: impl Any + Send + Sync) -> Self {
-        let keeper = Arc::new(keeper);
-        Self { store, keeper }
+    /// Makes the handle on a store, which works on this runtime with a timer, and stays usable as long as `keeper` lives.
+    pub fn new(
+        store: Arc<dyn OffsetStore>,
+        runtime: Handle,
+        keeper: impl Any + Send + Sync,
+    ) -> Self {
+        Self {
+            store,
+            runtime,
+            keeper: Arc::new(keeper),
+        }
     }
 
     /// Returns the projections that there are, in the order of the bytes of their names, then of their versions.
@@ -46,7 +56,8 @@ impl Projections {
 
     /// Returns the handle of one of them, even if it is not there.
     pub fn projection(&self, key: ProjectionKey) -> StoredProjection {
-        StoredProjection::new(key, Arc::clone(&self.store), Arc::clone(&self.keeper))
+        let (store, keeper) = (Arc::clone(&self.store), Arc::clone(&self.keeper));
+        StoredProjection::new(key, store, self.runtime.clone(), keeper)
     }
 }
 

@@ -9,6 +9,7 @@ use actix_persistence_storage_api::{
     Offset, OffsetStore, Position, ProjectionChange, ProjectionKey, ProjectionRecord, Skipped,
     StorageError,
 };
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 
 use crate::{ProjectionProgress, ResetError};
@@ -19,41 +20,49 @@ use crate::{ProjectionProgress, ResetError};
 pub struct StoredProjection {
     pub(crate) key: ProjectionKey,
     pub(crate) store: Arc<dyn OffsetStore>,
+    /// The runtime on which long work goes on if its caller is gone.
+    pub(crate) runtime: Handle,
     /// Told that something was changed, if this process runs the projection.
-    look: Arc<Notify>,
+    pub(crate) look: Arc<Notify>,
     /// Told that something was asked for about parked ids, if this process runs the projection.
     pub(crate) requests: watch::Sender<()>,
+    /// Told while somebody waits for the progress, if this process runs the projection.
+    pub(crate) awaited: watch::Sender<()>,
+    /// True once everything is to stop.
+    pub(crate) stop: watch::Sender<bool>,
     /// Keeps the stores open.
     _keeper: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl StoredProjection {
-    /// Makes the handle of a projection in this store, which stays usable as long as `keeper` lives.
+    /// Makes the handle of a projection in this store, which works on this runtime with a timer, and stays usable as long as
+    /// `keeper` lives.
     pub fn new(
         key: ProjectionKey,
         store: Arc<dyn OffsetStore>,
+        runtime: Handle,
         keeper: Arc<dyn Any + Send + Sync>,
     ) -> Self {
         Self {
-            key,
-            store,
-            look: Arc::default(),
-            requests: watch::Sender::default(),
             _keeper: Some(keeper),
+            ..Self::running(key, store, runtime)
         }
     }
 
-    /// Makes the handle of a projection that this process runs.
+    /// Makes the handle of a projection that this process runs, which keeps the stores open itself.
     pub(crate) fn running(
         key: ProjectionKey,
         store: Arc<dyn OffsetStore>,
-        look: Arc<Notify>,
+        runtime: Handle,
     ) -> Self {
         Self {
             key,
             store,
-            look,
+            runtime,
+            look: Arc::default(),
             requests: watch::Sender::default(),
+            awaited: watch::Sender::default(),
+            stop: watch::Sender::new(false),
             _keeper: None,
         }
     }

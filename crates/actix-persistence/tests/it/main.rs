@@ -15,9 +15,11 @@ mod handle;
 mod held_states;
 mod killed_projections;
 mod live_versions;
+mod managed_projections;
 mod metadata;
 mod note;
 mod notifications;
+mod offsets_of_times;
 mod parked_projections;
 #[cfg(all(feature = "encryption", feature = "zstd"))]
 mod personal_states;

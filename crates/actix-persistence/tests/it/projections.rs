@@ -515,6 +515,8 @@ use crate::live_versions::{
     a_version_that_is_not_made_live_leaves_the_old_one_going_on,
     readers_see_the_old_or_the_new_version_and_no_gap,
 };
+use crate::managed_projections::a_running_projection_is_managed_from_elsewhere;
+use crate::offsets_of_times::no_event_of_a_time_is_missing_after_its_offset;
 use crate::parked_projections::what_is_parked_waits_and_is_handled_once_when_retried;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 use crate::projections_beside_slow_handlers::a_slow_handler_and_an_idle_transaction_delay_no_reader;
@@ -548,6 +550,8 @@ on_each_database! {
     a_projection_is_paused_resumed_and_reset
     each_event_is_projected_once_over_kills
     a_process_that_was_taken_for_dead_commits_nothing
+    a_running_projection_is_managed_from_elsewhere
+    no_event_of_a_time_is_missing_after_its_offset
     what_a_reply_names_is_in_the_read_model_after_waiting
     a_revision_that_a_reply_names_is_in_the_read_model
     readers_see_the_old_or_the_new_version_and_no_gap

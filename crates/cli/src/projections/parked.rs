@@ -1,4 +1,4 @@
-//! What projections have parked, and requests about it.
+//! Parked ids, and requests about them.
 
 use actix_persistence::projection::{ParkedRequest, StoredProjection};
 use actix_persistence::{Builder, PersistenceId};

@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     to: To,
     /// The plugin id of the journal in which a time is looked for, if it is not the default one.
-    #[arg(long, value_name = "PLUGIN-ID", requires = "to_time")]
+    #[arg(long, value_name = "PLUGIN-ID")]
     journal: Option<String>,
     /// Reset it.
     #[arg(long)]
@@ -53,6 +53,11 @@ enum AnyOffset {
 
 pub(super) fn run(builder: Builder, arguments: Arguments) -> anyhow::Result<Outcome> {
     let Only { name, place } = arguments.only;
+    // The parser does not see it beside another place.
+    if arguments.journal.is_some() && arguments.to.to_time.is_none() {
+        eprintln!("nothing was done: --journal is for --to-time only");
+        return Ok(Outcome::Refused);
+    }
     let journal = match arguments.to.to_time {
         Some(_) => Journal::Needed(arguments.journal),
         None => Journal::NotNeeded,

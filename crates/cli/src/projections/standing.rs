@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::moment::written;
 
-/// What is known of a projection as a whole.
+/// The state of a projection as a whole.
 #[derive(Debug, Serialize)]
 pub(super) struct Standing {
     pub(super) name: String,

@@ -133,7 +133,17 @@ impl Ledger {
         });
     }
 
-    /// Parks an id with an item that failed and another one behind it.
+    /// Goes on to after so many events, and releases the share.
+    pub(crate) fn reach(&self, key: &ProjectionKey, events: u64) {
+        self.step(key, |mut commit| {
+            let slices = commit.from.slices();
+            commit.to = Progress::new(slices, after(events as i64).to_string());
+            commit.with_handled(1).with_reached_time(second(events))
+        });
+        self.block_on(async { self.store().await.leave(key, "teller").await.unwrap() });
+    }
+
+    /// Parks an id with an item that failed and another one after it.
     pub(crate) fn park(&self, key: &ProjectionKey, id: &PersistenceId) {
         let item = |number: u64| {
             let (item, offset) = (format!("event {number} of {id}"), after(number as i64));

@@ -235,7 +235,9 @@ fn what_is_parked_is_printed_and_asked_for() {
     let mails = key("mails");
     ledger.project(&mails, 1, 0);
     let ids = [account(1), account(2)];
-    ids.each_ref().map(|id| ledger.park(&mails, id));
+    for id in &ids {
+        ledger.park(&mails, id);
+    }
     let requests = || {
         let parked = ledger.block_on(async {
             let store = ledger.store().await;
@@ -331,6 +333,35 @@ fn a_projection_is_removed_with_yes_and_its_other_versions_stay() {
 }
 
 #[test]
+fn a_version_is_made_live_once_it_has_what_the_live_one_has() {
+    let ledger = Ledger::with_events(9);
+    let (old, new) = (key("mails"), key("mails").with_version(2));
+    ledger.project(&old, 1, 7);
+    ledger.project(&new, 1, 5);
+    let words = ["make-live", "mails@2", "--within", "1"];
+    let said = ledger.refusal(&words, 1);
+    assert!(
+        said.contains("was not ready to be live within 1s"),
+        "{said}"
+    );
+    let is_live = |key| ledger.record(key).unwrap().live;
+    assert!(is_live(&old) && !is_live(&new));
+    assert!(!ledger.record(&old).unwrap().paused, "it goes on");
+
+    ledger.reach(&new, 9);
+    assert_eq!(ledger.output(&words), "mails@2 is live\n");
+    assert!(is_live(&new) && !is_live(&old));
+    assert!(ledger.record(&old).unwrap().paused);
+    assert_eq!(ledger.output(&words), "mails@2 is live\n");
+
+    // Back to the old one, which is behind: its processes go on, and it has to catch up.
+    ledger.output(&["resume", "mails@1"]);
+    ledger.reach(&old, 9);
+    ledger.output(&["make-live", "mails@1", "--within", "60"]);
+    assert!(is_live(&old) && !is_live(&new));
+}
+
+#[test]
 fn an_unknown_projection_is_an_error_that_names_those_that_are_there() {
     let ledger = Ledger::with_events(1);
     for words in [
@@ -345,6 +376,7 @@ fn an_unknown_projection_is_an_error_that_names_those_that_are_there() {
         &["retry", "mials", "--all"],
         &["drop", "mials", "--all", "--yes"],
         &["remove", "mials", "--yes"],
+        &["make-live", "mials"],
     ] {
         let said = ledger.refusal(words, 1);
         assert!(said.contains("there is no projection in this"), "{said}");

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::ledger::{Ledger, after, key, second};
 
 #[test]
-fn a_watch_ends_well_on_ctrl_c_and_writes_lines_where_there_is_no_terminal() {
+fn a_watch_ends_well_on_ctrl_c_and_writes_lines_without_a_terminal() {
     let ledger = Ledger::with_events(9);
     ledger.project(&key("mails"), 1, 4);
     for (words, expected, code) in [

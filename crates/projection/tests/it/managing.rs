@@ -7,6 +7,7 @@ use actix_persistence_projection::{Projections, ResetError};
 use actix_persistence_storage_api::{
     EventOffset, OffsetStore, ProjectionKey, StateOffset, StorageErrorKind,
 };
+use tokio::runtime::Handle;
 
 fn key(name: &str) -> ProjectionKey {
     ProjectionKey::new(name).unwrap()
@@ -18,7 +19,7 @@ async fn projections(of: &[(&str, &str)]) -> Projections {
     for (name, offset) in of {
         store.register(&key(name), 2, offset).await.unwrap();
     }
-    Projections::new(store, ())
+    Projections::new(store, Handle::current(), ())
 }
 
 #[tokio::test]

@@ -314,6 +314,37 @@ pub(crate) const FUTURES: &[PublicFuture] = &[
             while events.next().await.is_some() {}
         }
     }),
+    future!(PLAIN, "offset_at", |desk| {
+        if let Ok(queries) = desk.persistence.event_queries(None) {
+            let _ = queries.offset_at(Timestamp::now()).await;
+        }
+    }),
+    future!(PLAIN, "offset_at_within", |desk| {
+        if let Ok(queries) = desk.persistence.event_queries(None) {
+            let time = Timestamp::now();
+            let _ = queries.offset_at_within(time, Duration::ZERO).await;
+        }
+    }),
+    future!(PLAIN, "offset_of", |desk| {
+        if let Ok(queries) = desk.persistence.event_queries(None) {
+            let _ = queries.offset_of(&stream_id(desk.number), 1).await;
+        }
+    }),
+    future!(PLAIN, "last_change", |desk| {
+        if let Ok(queries) = desk.persistence.state_queries(None) {
+            let _ = queries.last_change(&junk_id(&desk)).await;
+        }
+    }),
+    future!(PLAIN, "current_change", |desk| {
+        if let Ok(queries) = desk.persistence.state_queries(None) {
+            let _ = queries.current_change::<KeptState>(&junk_id(&desk)).await;
+        }
+    }),
+    future!(PLAIN, "newest_offset", |desk| {
+        if let Ok(queries) = desk.persistence.event_queries(None) {
+            let _ = queries.newest_offset(&EventSelection::all()).await;
+        }
+    }),
     future!(PLAIN, "events of a query", |desk| {
         if let Ok(queries) = desk.persistence.event_queries(None) {
             let all = EventSelection::all();
