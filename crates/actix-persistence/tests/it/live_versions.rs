@@ -78,6 +78,9 @@ pub(crate) async fn readers_see_the_old_or_the_new_version_and_no_gap(kind: &'st
     second.make_tables(&persistence).await;
     make_pointer(&persistence, &place).await;
     let old = start(&persistence, &place.read_model(), |_| {});
+    // The first version that is there is live.
+    let is_there = async { while !old.is_live().await.unwrap() {} };
+    tokio::time::timeout(LONG, is_there).await.unwrap();
     let writing = actix_rt::spawn({
         let persistence = persistence.clone();
         async move { add(&persistence, 5, 1..=60).await }

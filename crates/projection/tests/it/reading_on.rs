@@ -52,7 +52,7 @@ async fn a_projection_goes_on_from_a_place_whose_events_are_deleted() {
     projection.stop().await;
 }
 
-/// Where the reader filters, each poll reads all that it leaves out once more (akka-persistence-jdbc#149).
+/// A reader that filters reads all that it leaves out once more in each poll (akka-persistence-jdbc#149).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn progress_moves_over_events_that_are_not_selected() {
     let fixture = Fixture::new();
