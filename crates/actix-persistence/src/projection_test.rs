@@ -17,8 +17,8 @@ use actix_persistence_projection::{
 };
 use actix_persistence_query::EventEnvelope;
 use actix_persistence_storage_api::{
-    EventSelection, ExtensionError, OffsetStore, PersistenceId, ProjectionChange, ProjectionKey,
-    SequenceNr, Skipped, StorageError,
+    EventSelection, ExtensionError, NUMBER_OF_SLICES, OffsetStore, ParkedId, PersistenceId,
+    ProjectionChange, ProjectionKey, SequenceNr, Skipped, StorageError,
 };
 
 use crate::Persistence;
@@ -83,6 +83,8 @@ pub struct ProjectionOutcome {
     pub calls: Vec<HandlerCall>,
     /// The events that were skipped, the first one first.
     pub skipped: Vec<Skipped>,
+    /// The ids that are parked, in the order of their bytes, each with the reason.
+    pub parked: Vec<ParkedId>,
     /// The reason why the projection was halted before an event; `None` if it got past all of them.
     pub halted: Option<Arc<str>>,
 }
@@ -119,7 +121,7 @@ pub enum ProjectionTestError {
 impl ProjectionOutcome {
     /// Returns whether the handler has handled every event.
     pub fn is_complete(&self) -> bool {
-        self.halted.is_none() && self.skipped.is_empty()
+        self.halted.is_none() && self.skipped.is_empty() && self.parked.is_empty()
     }
 }
 
@@ -172,7 +174,7 @@ impl<E: Event> ProjectionTest<E> {
         self
     }
 
-    /// Runs a handler in transactions, until every event was handled or skipped, or the projection is halted.
+    /// Runs a handler in transactions, until every event was handled, skipped or parked, or the projection is halted.
     ///
     /// A handler that never ends is waited for. Must be called in an actix system, as in a function with `#[actix::test]`.
     ///
@@ -260,12 +262,15 @@ impl<E: Event> ProjectionTest<E> {
         };
         let mut skipped = projection.skipped(number).await?;
         skipped.reverse();
+        let all = 0..=NUMBER_OF_SLICES - 1;
+        let parked = store.parked(&key, all, None, number).await?;
         projection.stop().await;
         store.change(&key, ProjectionChange::Remove).await?;
         let calls = calls.made();
         Ok(ProjectionOutcome {
             calls,
             skipped,
+            parked,
             halted,
         })
     }

@@ -114,7 +114,7 @@ impl StorageErrorKind {
             StorageErrorKind::SchemaMismatch => "the schema does not fit",
             StorageErrorKind::AccessDenied => "access is refused",
             StorageErrorKind::Unsupported => "not supported by this store",
-            StorageErrorKind::Extension => "an additional column or change handler failed",
+            StorageErrorKind::Extension => "code of the application failed",
             StorageErrorKind::Constraint => "a rule of the database refuses a value",
             StorageErrorKind::Backend => "the store reports an error",
         }

@@ -24,6 +24,8 @@ mod parked_projections;
 #[cfg(all(feature = "encryption", feature = "zstd"))]
 mod personal_states;
 mod projection_bugs_of_others;
+#[cfg(feature = "projection-test")]
+mod projection_test;
 mod projections;
 mod projections_beside_slow_handlers;
 mod projections_killed_at_each_step;
