@@ -132,7 +132,7 @@ async fn projects_until_it_is_killed() {
     let end = newest(&persistence).await;
     crash::count_to(step);
     let projection = start(&persistence, &place, step.try_into().unwrap());
-    projection.applied(&end, LONG).await.unwrap();
+    projection.applied(&end, LONG * 3).await.unwrap();
     projection.stop().await;
     assert!(persistence.stop(LONG).await.is_complete());
     crash::count_no_more();
@@ -151,7 +151,7 @@ async fn goes_on_after_a_kill_at(
     let is_killed = killing.await.unwrap();
     let version = u32::try_from(step).unwrap();
     let projection = start(persistence, place, version);
-    if let Err(error) = projection.applied(end, LONG).await {
+    if let Err(error) = projection.applied(end, LONG * 3).await {
         let (status, record) = (projection.status(), projection.record().await);
         panic!("step {step} of {steps:?}: {error}: {status:?} {record:?}");
     }

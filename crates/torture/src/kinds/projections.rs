@@ -58,12 +58,12 @@ struct Size {
     longest_life: Duration,
 }
 
-/// 100,000 events of 1,000 ids, 50 kills, and 13 of the server.
+/// 100,000 events of 1,000 ids, 50 kills, and 10 of the server.
 const FULL: Size = Size {
     ids: 1_000,
-    events: 4,
-    phases: 25,
-    kills: 2,
+    events: 10,
+    phases: 10,
+    kills: 5,
     longest_life: Duration::from_secs(8),
 };
 const SHORT: Size = Size {
@@ -182,8 +182,7 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// Lets everything be written in phases, in each of which those who project are killed; and kills the server in every
-    /// second one.
+    /// Lets everything be written in phases, in each of which those who project are killed, and the server once.
     fn write_all(&self, mut server: Option<&mut Server>, rng: &mut Rng) -> anyhow::Result<()> {
         for phase in 1..=self.size.phases {
             std::thread::scope(|scope| {
@@ -196,9 +195,9 @@ impl<'a> Round<'a> {
                         scope.spawn(move || self.write(number, ids, upto, rng))
                     })
                     .collect();
-                let killed = match (phase % 2, server.as_deref_mut()) {
-                    (1, Some(server)) => self.kill(server, rng),
-                    _ => Ok(()),
+                let killed = match server.as_deref_mut() {
+                    Some(server) => self.kill(server, rng),
+                    None => Ok(()),
                 };
                 writers.into_iter().fold(killed, |killed, writer| {
                     killed.and(writer.join().unwrap_or_else(|_| panicked()))
