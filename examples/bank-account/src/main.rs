@@ -1,7 +1,6 @@
 //! A bank on actix-persistence: imports bookings, and shows balances and histories.
 
 mod import;
-mod lines;
 mod progress;
 mod receipts;
 
@@ -16,9 +15,9 @@ use anyhow::Context;
 use clap::{Parser, Subcommand};
 
 use crate::import::{Import, Summary};
-use crate::lines::Lines;
 use crate::progress::Progress;
 use crate::receipts::Receipts;
+use bank::lines::Lines;
 use bank::{Account, Decided};
 
 /// The file in which the bank keeps its accounts without `--config`.
