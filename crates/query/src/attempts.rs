@@ -37,7 +37,7 @@ impl Attempts {
         pages: &Arc<Pages<S::Store>>,
     ) -> Result<Page<S>, QueryError> {
         loop {
-            self.live.about_to_read();
+            self.live.about_to_read(pages);
             let page = source.read(pages, self.page_size.now()).await;
             match page {
                 Ok(page) => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use actix_persistence_state_actor::Observed;
 use actix_persistence_storage_api::BackOff;
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
 use crate::QuerySettings;
 use crate::pages::Pages;
@@ -14,6 +14,10 @@ use crate::store::Queried;
 
 /// The delay after a write, until its change can be read while others are still writing.
 const SOON: Duration = Duration::from_millis(10);
+
+/// The least time from one look to the next that a write brings about: where writes come all the time, each look brings those
+/// of several groups, and costs the database as much as for one.
+const PACE: Duration = Duration::from_millis(3);
 
 /// The number of writes in a row that brought nothing to read, after which the look after the next one is delayed.
 const VAIN_WRITES: u32 = 3;
@@ -25,6 +29,8 @@ pub(crate) struct Live {
     seen: u64,
     /// The number of hints of other processes before it last waited.
     hinted: u64,
+    /// The time at which it last began to read.
+    looked: Option<Instant>,
     delay: Duration,
     /// The number of waits in a row that a write ended, since there was last something to read, or no write for a whole delay.
     vain_writes: u32,
@@ -72,6 +78,7 @@ impl Live {
             stored: Arc::clone(pages.handle.stored()),
             seen: pages.handle.stored().get(),
             hinted: 0,
+            looked: None,
             delay: settings.refresh_interval,
             vain_writes: 0,
             trouble: Trouble::new(settings),
@@ -79,7 +86,8 @@ impl Live {
     }
 
     /// Makes the next [`wait`](Self::wait) end for everything that is stored from now on.
-    pub(crate) fn about_to_read(&mut self) {
+    pub(crate) fn about_to_read<H: Queried>(&mut self, pages: &Pages<H>) {
+        self.looked = Some(pages.now());
         self.seen = self.stored.get();
     }
 
@@ -114,11 +122,17 @@ impl Live {
         }
     }
 
-    /// Waits a moment where writes come all the time of which a query selects little: it does not look without a pause.
+    /// Waits a moment where writes come all the time, and longer where a query selects little of them: it does not look
+    /// without a pause.
     async fn after_a_write<H: Queried>(&mut self, pages: &Pages<H>, limit: Duration) {
         self.delay = SOON;
-        if self.vain_writes >= VAIN_WRITES {
-            pages.sleep(SOON.min(limit)).await;
+        let pause = match self.looked {
+            _ if self.vain_writes >= VAIN_WRITES => SOON,
+            Some(looked) => (looked + PACE).saturating_duration_since(pages.now()),
+            None => Duration::ZERO,
+        };
+        if !pause.is_zero() {
+            pages.sleep(pause.min(limit)).await;
         }
         self.vain_writes = self.vain_writes.saturating_add(1);
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 #[non_exhaustive]
 pub struct QuerySettings {
     /// The time that a live query waits, when there is nothing more to read, until it looks again; as
-    /// `refresh-interval` of Akka's `query` section. A live query notices a write of the same process at once, or
-    /// 10 ms later if the last three such writes brought nothing. Live queries over events that share an
+    /// `refresh-interval` of Akka's `query` section. A live query notices a write of the same process at once, but looks
+    /// no sooner than 3 ms after it last did, or 10 ms if the last three such writes brought nothing. Live queries over events that share an
     /// [`EventTail`](crate::EventTail) look together, as often as the shortest of theirs says.
     pub refresh_interval: Duration,
     /// The most changes, events or ids that are read at once, from 1. A query of the events of many ids reads one page ahead, so it
@@ -22,11 +22,11 @@ pub struct QuerySettings {
 }
 
 impl Default for QuerySettings {
-    /// Returns 3 s, 100 states or events, 30 s, 30 s.
+    /// Returns 3 s, 1,000 states, events or ids, 30 s, 30 s.
     fn default() -> Self {
         Self {
             refresh_interval: Duration::from_secs(3),
-            page_size: 100,
+            page_size: 1_000,
             max_back_off: Duration::from_secs(30),
             held_back_timeout: Duration::from_secs(30),
         }

@@ -33,7 +33,9 @@ fn trouble_that_waiting_cures_is_waited_for_and_nothing_is_lost() {
 
 #[test]
 fn a_page_that_takes_too_long_is_read_in_smaller_ones() {
-    let settings = QuerySettings::default().with_max_back_off(Duration::from_millis(1));
+    let settings = QuerySettings::default()
+        .with_page_size(100)
+        .with_max_back_off(Duration::from_millis(1));
     let fixture = Fixture::with(settings);
     fixture.run(async {
         for number in 0..30 {

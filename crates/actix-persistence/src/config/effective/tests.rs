@@ -64,7 +64,7 @@ reset-timeout = "30s"  # default
 [persistence.journal.accounts.query]
 held-back-timeout = "30s"  # default
 max-back-off = "30s"  # default
-page-size = 100  # default
+page-size = 1000  # default
 refresh-interval = "3s"  # default
 
 [persistence.journal.accounts.replay-filter]
@@ -164,7 +164,7 @@ reset-timeout = "30s"  # default
 [persistence.state.sqlite.query]
 held-back-timeout = "30s"  # default
 max-back-off = "30s"  # default
-page-size = 100  # default
+page-size = 1000  # default
 refresh-interval = "3s"  # default
 "#
     );
