@@ -98,6 +98,18 @@ impl QueryError {
             QueryError::NumbersStartAgain { .. } => false,
         }
     }
+
+    /// Returns the offset from which another query over the events of many ids goes on without the event that ended this one,
+    /// because it is damaged or cannot be decoded; `None` after any other error.
+    ///
+    /// What is made of the events lacks that event then.
+    pub fn offset_after(&self) -> Option<&EventOffset> {
+        match self {
+            QueryError::Store(error) => error.offset_after(),
+            QueryError::DecodeEvent { offset, .. } => offset.as_deref(),
+            _ => None,
+        }
+    }
 }
 
 /// The store cannot be queried.

@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::{
-    CommandTurn, Epoch, EventDeletion, PersistenceId, Revision, SequenceNr, ShareConflict,
-    VersionConflict, WriterId,
+    CommandTurn, Epoch, EventDeletion, EventOffset, PersistenceId, Revision, SequenceNr,
+    ShareConflict, VersionConflict, WriterId,
 };
 
 /// A failed call of a store: what kind, what is certain about its effect, which operation, of which id, and why.
@@ -23,6 +23,7 @@ struct Inner {
     effect: Option<Effect>,
     operation: Operation,
     persistence_id: Option<PersistenceId>,
+    offset_after: Option<Box<EventOffset>>,
     message: Option<String>,
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
@@ -293,6 +294,7 @@ impl StorageError {
             effect,
             operation,
             persistence_id: None,
+            offset_after: None,
             message: None,
             source: None,
         }))
@@ -383,6 +385,12 @@ impl StorageError {
         self.with(|inner| inner.persistence_id = Some(persistence_id))
     }
 
+    /// Returns the error with the offset from which the query that has failed goes on without the event that cannot be read.
+    #[must_use]
+    pub fn with_offset_after(self, offset: EventOffset) -> Self {
+        self.with(|inner| inner.offset_after = Some(Box::new(offset)))
+    }
+
     /// Returns the same error with a sentence that says what to change: lower case, no full stop.
     #[must_use]
     pub fn with_message(self, message: impl Into<String>) -> Self {
@@ -424,6 +432,12 @@ impl StorageError {
     /// Returns the persistence id of the stream, snapshot or state, if the error concerns one.
     pub fn persistence_id(&self) -> Option<&PersistenceId> {
         self.0.persistence_id.as_ref()
+    }
+
+    /// Returns the offset from which the query that has failed goes on without the event that cannot be read; `None` if it is not
+    /// one event that is to blame.
+    pub fn offset_after(&self) -> Option<&EventOffset> {
+        self.0.offset_after.as_deref()
     }
 
     /// Returns the sentence that says what to change, if there is one.

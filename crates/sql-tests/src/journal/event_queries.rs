@@ -213,6 +213,11 @@ pub async fn a_page_ends_before_an_event_that_cannot_be_read(place: &dyn Tables)
         .unwrap_err();
     assert_error(&error, StorageErrorKind::Corrupt, "sequence number 2");
     assert_eq!(error.persistence_id(), Some(&id("a")));
+    let after = error.offset_after().expect("it is one event");
+    assert_eq!(after.to_string().parse().as_ref(), Ok(after));
+    let rest = page(&*journal, &all, after, 10).await.unwrap();
+    assert_eq!(rest.events.len(), 1);
+    assert_eq!(rest.events[0].event.sequence_nr, 3);
 }
 
 /// Looks for one event after many others: every page looks at a bounded number of them.

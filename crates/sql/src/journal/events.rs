@@ -34,12 +34,15 @@ const EXPECTED: usize = 1_000;
 pub(super) struct Unreadable {
     persistence_id: PersistenceId,
     error: SqlError,
+    /// The offset from which the query goes on without it.
+    offset_after: EventOffset,
 }
 
 impl Unreadable {
     pub(super) fn into_error<D: Dialect>(self) -> StorageError {
         classify::<D>(Operation::QueryEvents, Effect::NotStored, self.error)
             .with_persistence_id(self.persistence_id)
+            .with_offset_after(self.offset_after)
     }
 }
 
@@ -79,7 +82,10 @@ pub(super) async fn read_events<D: Dialect>(
     let found = count(&rows, ranges.len());
     let fitting = match fitting(&rows, query.limit, max_bytes) {
         Ok(fitting) => fitting,
-        Err(first) => return Ok(Err(rows.swap_remove(first).into_unreadable())),
+        Err(first) => {
+            let row = rows.swap_remove(first);
+            return Ok(Err(unreadable(row, &ranges, query, statements)));
+        }
     };
     rows.truncate(fitting);
     let kept = count(&rows, ranges.len());
@@ -100,7 +106,10 @@ pub(super) async fn read_events<D: Dialect>(
                 return Ok(Ok(page.into_page(true)));
             }
             Ok(_) => {}
-            Err(first) => return Ok(Err(rows.swap_remove(first).into_unreadable())),
+            Err(first) => {
+                let row = rows.swap_remove(first);
+                return Ok(Err(unreadable(row, &ranges, query, statements)));
+            }
         }
     }
     let mut page = Page::of(rows, &ranges, &query.after, statements);
@@ -118,6 +127,18 @@ pub(super) async fn read_events<D: Dialect>(
         }
     }
     Ok(Ok(page.into_page(more)))
+}
+
+/// Returns the first event of a page, which cannot be read, with the offset after it.
+fn unreadable(
+    row: Row,
+    ranges: &[Range<'_>],
+    query: &EventsQuery,
+    statements: &EventQueryStatements,
+) -> Unreadable {
+    let mut offset_after = query.after.clone();
+    offset_after.advance(ranges[row.range].partition, row.position(statements));
+    row.into_unreadable(offset_after)
 }
 
 /// Returns how many rows from the first on make a page, which ends before one that cannot be read; or the place of the first

@@ -68,8 +68,8 @@ pub trait EventQueries: Send + Sync {
     ///   error that is not transient: nothing is read, and so nothing is skipped.
     ///
     /// # Errors
-    /// The errors of the database; [`Corrupt`](crate::StorageErrorKind::Corrupt) with the id if an event cannot be read,
-    /// unless events stand before it in the page: then the page ends before it;
+    /// The errors of the database; [`Corrupt`](crate::StorageErrorKind::Corrupt) with the id, and with the
+    /// [offset after it](StorageError::offset_after) if the store can tell, if an event cannot be read, unless events stand before it in the page: then the page ends before it;
     /// [`Unsupported`](crate::StorageErrorKind::Unsupported) if the offset is that of another store.
     ///
     /// # Cancel safety

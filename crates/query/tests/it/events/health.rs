@@ -62,7 +62,7 @@ fn the_age_of_the_bound_is_that_of_its_oldest_holder() {
     on_paused_clock(async {
         let journal = journal();
         let health = journal.queries.health().await.unwrap();
-        assert_eq!(health.held_back_by, []);
+        assert_eq!(health.held_back_by, Some(Vec::new()));
         assert_eq!(health.bound_age(), Duration::ZERO);
         let holder = |session: &str, secs| {
             BoundHolder::new(session)
@@ -74,9 +74,25 @@ fn the_age_of_the_bound_is_that_of_its_oldest_holder() {
             holder("2", Some(Duration::from_secs(3))),
             holder("3", Some(Duration::from_secs(8))),
         ];
-        journal.journal.script().holders = holders.clone();
+        journal.journal.script().holders = Some(holders.clone());
         let health = journal.queries.health().await.unwrap();
-        assert_eq!(health.held_back_by, holders);
+        assert_eq!(health.held_back_by, Some(holders));
         assert_eq!(health.bound_age(), Duration::from_secs(8));
+    });
+}
+
+/// The last look is worth as much without them.
+#[test]
+fn a_user_that_may_not_see_the_holders_has_the_rest_of_the_health() {
+    on_paused_clock(async {
+        let journal = journal();
+        let mut live = journal.live(EventSelection::all());
+        assert!(timeout(MOMENT, live.next()).await.is_err());
+        journal.journal.script().holders = None;
+        let health = journal.queries.health().await.unwrap();
+        assert_eq!(health.held_back_by, None);
+        assert_eq!(health.bound_age(), Duration::ZERO);
+        assert!(health.last_cycle.is_some());
+        assert!(journal.queries.bound_holders().await.is_err());
     });
 }

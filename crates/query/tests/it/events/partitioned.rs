@@ -50,8 +50,8 @@ pub(crate) struct Script {
     pub(crate) damaged: Option<&'static str>,
     /// The selections of the pages so far.
     pub(crate) pages: Vec<EventSelection>,
-    /// The transactions that hold readers back.
-    pub(crate) holders: Vec<BoundHolder>,
+    /// The transactions that hold readers back; `None` if no one may see them.
+    pub(crate) holders: Option<Vec<BoundHolder>>,
 }
 
 impl Script {
@@ -169,7 +169,9 @@ impl Hook<Journals> for Partitions {
         let query = match &call {
             JournalCall::Events { query } => query.clone(),
             JournalCall::BoundHolders => {
-                return Ok(JournalAnswer::BoundHolders(self.script().holders.clone()));
+                let holders = self.script().holders.clone();
+                let denied = || Fault::new(StorageErrorKind::AccessDenied).of(&call);
+                return holders.map(JournalAnswer::BoundHolders).ok_or_else(denied);
             }
             JournalCall::WriteMessages { writes } => {
                 let used = writes.iter().map(|write| self.of(write.persistence_id()));
@@ -240,7 +242,7 @@ impl Partitioned {
             errors: Vec::new(),
             damaged: None,
             pages: Vec::new(),
-            holders: Vec::new(),
+            holders: Some(Vec::new()),
         };
         let hook = Partitions {
             number: partitions,

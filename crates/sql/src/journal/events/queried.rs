@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    EventPosition, EventRecord, Payload, PersistenceId, SequenceNr,
+    EventOffset, EventPosition, EventRecord, Payload, PersistenceId, SequenceNr,
 };
 
 use super::{Contents, Range, Unreadable};
@@ -89,7 +89,7 @@ impl Row {
         matches!(self.event.content, QueriedContent::Large(_))
     }
 
-    pub(super) fn into_unreadable(self) -> Unreadable {
+    pub(super) fn into_unreadable(self, offset_after: EventOffset) -> Unreadable {
         let error = match self.event.content {
             QueriedContent::Damaged(error) => error,
             // Not reached: only what is damaged makes no page.
@@ -99,6 +99,7 @@ impl Row {
         Unreadable {
             error: error.about(format_args!("sequence number {}", self.event.sequence_nr)),
             persistence_id: self.event.persistence_id,
+            offset_after,
         }
     }
 }
