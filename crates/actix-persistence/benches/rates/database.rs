@@ -9,10 +9,11 @@ mod values;
 
 use actix_persistence::{Builder, Config, Persistence};
 
+use crate::projections::Counts;
 use crate::row::{Row, Table};
 
 /// The kinds of stores.
-const KINDS: [&str; 3] = ["journal", "snapshot-store", "state"];
+const KINDS: [&str; 4] = ["journal", "snapshot-store", "state", "offset-store"];
 
 /// A database that is made for one series, and is gone after it.
 pub(crate) trait Database: Sized {
@@ -26,7 +27,7 @@ pub(crate) trait Database: Sized {
     /// Returns what a connection needs.
     fn url(&self) -> String;
 
-    /// Opens stores of some kinds, `journal`, `snapshot-store` or `state`, on this database.
+    /// Opens stores of some kinds, `journal`, `snapshot-store`, `state` or `offset-store`, on this database.
     async fn open(&self, kinds: &[&str], builder: Builder) -> Persistence;
 
     /// Lets the database do now what it else does in the background after many writes.
@@ -56,8 +57,24 @@ pub(crate) trait SqlConnection: Connection {
     async fn page(&mut self, id: &str, after: i64) -> (usize, i64);
 
     /// Reads the events of all ids in the order of their commits, in pages of 1,000, as few rows at a time as a reader needs to
-    /// go on; returns their number.
-    async fn log(&mut self) -> usize;
+    /// go on, and hands the ids of each page out; returns their number.
+    async fn log(&mut self, each: impl AsyncFnMut(&mut Self, Vec<Vec<u8>>)) -> usize;
+
+    /// The end of a statement that inserts counts, which adds to those that are there.
+    const ADDED: &'static str;
+
+    /// Adds counts in a transaction that stores the progress.
+    async fn store_counts(&mut self, counts: &Counts, progress: i64);
+
+    /// Returns the number of all events that were counted.
+    async fn projected(&mut self) -> i64;
+}
+
+/// Returns the statement that adds this number of counts.
+pub(crate) fn upsert(rows: usize, tail: &str, place: impl Fn(usize) -> String) -> String {
+    let rows = (0..rows).map(|row| format!("({}, {})", place(2 * row + 1), place(2 * row + 2)));
+    let rows = rows.collect::<Vec<_>>().join(", ");
+    format!("INSERT INTO projected (kind, n) VALUES {rows} {tail}")
 }
 
 /// Opens stores of some kinds on a database.
@@ -72,9 +89,10 @@ async fn open(kinds: &[&str], plugin: &str, url: &str, builder: Builder) -> Pers
             .with(&format!("{section}.plugin"), "bench");
         for (key, value) in settings(kind) {
             let key = format!("{section}.bench.{key}");
-            config = match value.parse::<i64>() {
-                Ok(number) => config.with(&key, number),
-                Err(_) => config.with(&key, value),
+            config = match (value.parse::<i64>(), value.parse::<bool>()) {
+                (Ok(number), _) => config.with(&key, number),
+                (_, Ok(choice)) => config.with(&key, choice),
+                _ => config.with(&key, value),
             };
         }
         if *kind == "state" {
@@ -103,21 +121,21 @@ fn settings(kind: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Looks at every value of a row of `LOG`, as for an event; returns the number of its order.
+/// Looks at every value of a row of `LOG`, as for an event; returns the number of its order, and its id.
 macro_rules! looked_at {
     ($row:expr, $key:ty) => {{
         let row = $row;
         let (_timestamp, _serializer) = (row.get::<i64, _>(1), row.get::<i64, _>(3));
         let mut bytes = row.get::<Vec<u8>, _>(2).len() + row.get::<String, _>(4).len();
-        bytes += row.get::<Vec<u8>, _>(5).len() + row.get::<$key, _>(6).len();
+        bytes += row.get::<Vec<u8>, _>(5).len();
         assert!(bytes >= crate::notebook::PAYLOAD);
-        row.get::<i64, _>(0)
+        (row.get::<i64, _>(0), Vec::<u8>::from(row.get::<$key, _>(6)))
     }};
 }
 
 /// Implements [`SqlConnection`] for the connection of a driver, whose `PAGE` takes the id in the form of `$bound`.
 macro_rules! sql_connection {
-    ($connection:ty, |$id:ident| $bound:expr, log $log:item) => {
+    ($connection:ty, |$id:ident| $bound:expr, |$nr:ident| $place:expr, added $added:expr, log $log:item) => {
         impl super::SqlConnection for $connection {
             async fn run(&mut self, statement: &str) {
                 let statement = sqlx::raw_sql(sqlx::AssertSqlSafe(statement.to_owned()));
@@ -141,6 +159,28 @@ macro_rules! sql_connection {
             }
 
             $log
+
+            const ADDED: &'static str = $added;
+
+            async fn store_counts(&mut self, counts: &crate::projections::Counts, progress: i64) {
+                self.run("BEGIN").await;
+                let place = |$nr: usize| $place;
+                let sql = super::upsert(counts.len(), Self::ADDED, place);
+                let mut query = sqlx::query(sqlx::AssertSqlSafe(sql));
+                for (kind, n) in counts {
+                    query = query.bind(kind.to_string()).bind(n);
+                }
+                query.execute(&mut *self).await.unwrap();
+                let sql = format!("UPDATE bare_progress SET at = {} WHERE name = 'counts'", place(1));
+                let query = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(progress);
+                query.execute(&mut *self).await.unwrap();
+                self.run("COMMIT").await;
+            }
+
+            async fn projected(&mut self) -> i64 {
+                let rows = sqlx::query("SELECT n FROM projected").fetch_all(self).await.unwrap();
+                rows.iter().map(|row| row.get::<i64, _>(0)).sum()
+            }
         }
     };
 }

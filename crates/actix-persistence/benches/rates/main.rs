@@ -15,6 +15,7 @@ mod live;
 mod notebook;
 mod paper;
 mod persist;
+mod projections;
 mod replay;
 mod row;
 mod series;
@@ -74,6 +75,9 @@ async fn on_disk<D: Database<Connection: SqlConnection>>(series: &Series) {
         "catch-up" => replay::catch_up::<D>(series).await,
         "live" => live::beside::<D>(series).await,
         "live-delay" => live::delay::<D>(series).await,
+        "far-delay" => live::far_delay::<D>(series).await,
+        "projection" => projections::counts::<D>(series).await,
+        "projection-pages" => projections::pages::<D>(series).await,
         "burst" => burst::run::<D>(series).await,
         "states-1000" => states::run::<D>(series).await,
         "persist-p99" => snapshots::run::<D>(series).await,

@@ -14,7 +14,7 @@ use crate::series::rate;
 /// The bytes of a note.
 pub(crate) const PAYLOAD: usize = 200;
 
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Noted(String);
 
 impl Noted {

@@ -135,6 +135,18 @@ const FIVE_MILLISECONDS: &Baseline = &Baseline {
     name: "a median of 5 ms",
     sides: &["5-ms"],
 };
+const INTERVAL_AND_50_MS: &Baseline = &Baseline {
+    name: "an interval of 100 ms and 50 ms",
+    sides: &["150-ms"],
+};
+const SAME_STATEMENTS: &Baseline = &Baseline {
+    name: "bare driver, the same statements",
+    sides: &["bare"],
+};
+const ONE_PROJECTION: &Baseline = &Baseline {
+    name: "the same beside one projection",
+    sides: &["one"],
+};
 const ALONE: &Baseline = &Baseline {
     name: "the same without snapshots",
     sides: &["alone"],
@@ -335,6 +347,39 @@ const COMPARISONS: &[Comparison] = &[
             (Sqlite, Some(1.0), None),
             (Postgres, Some(1.0), None),
             (MySql, Some(1.0), None),
+        ],
+        quick: false,
+    },
+    Comparison {
+        work: "far-delay",
+        side: "query",
+        baseline: INTERVAL_AND_50_MS,
+        on: &[
+            (Sqlite, Some(1.0), None),
+            (Postgres, Some(1.0), None),
+            (MySql, Some(1.0), None),
+        ],
+        quick: false,
+    },
+    Comparison {
+        work: "projection",
+        side: "projection",
+        baseline: SAME_STATEMENTS,
+        on: &[
+            (Sqlite, Some(0.3), Some(0.5)),
+            (Postgres, Some(0.3), Some(0.5)),
+            (MySql, Some(0.3), Some(0.5)),
+        ],
+        quick: false,
+    },
+    Comparison {
+        work: "projection-pages",
+        side: "ten",
+        baseline: ONE_PROJECTION,
+        on: &[
+            (Sqlite, None, Some(0.77)),
+            (Postgres, None, Some(0.77)),
+            (MySql, None, Some(0.77)),
         ],
         quick: false,
     },

@@ -58,21 +58,26 @@ impl Connection for MySqlConnection {
     }
 }
 
-sql_connection!(MySqlConnection, |id| id.as_bytes(), log
-    async fn log(&mut self) -> usize {
+sql_connection!(MySqlConnection, |id| id.as_bytes(), |_nr| "?".to_owned(),
+    added "ON DUPLICATE KEY UPDATE n = n + VALUES(n)", log
+    async fn log(&mut self, mut each: impl AsyncFnMut(&mut Self, Vec<Vec<u8>>)) -> usize {
         let mut count = 0;
         for partition in 0..PARTITIONS {
             let mut at = 0;
             loop {
                 let query = sqlx::query(LOG).bind(partition).bind(at);
                 let rows = query.fetch_all(&mut *self).await.unwrap();
+                let mut ids = Vec::with_capacity(rows.len());
                 for row in &rows {
-                    at = looked_at!(row, Vec<u8>);
+                    let (ordering, id) = looked_at!(row, Vec<u8>);
+                    at = ordering;
+                    ids.push(id);
                 }
                 count += rows.len();
                 if rows.is_empty() {
                     break;
                 }
+                each(self, ids).await;
             }
         }
         count

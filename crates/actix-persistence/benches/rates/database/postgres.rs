@@ -69,19 +69,24 @@ impl Connection for PgConnection {
     }
 }
 
-sql_connection!(PgConnection, |id| id, log
-    async fn log(&mut self) -> usize {
+sql_connection!(PgConnection, |id| id, |nr| format!("${nr}"),
+    added "ON CONFLICT (kind) DO UPDATE SET n = projected.n + excluded.n", log
+    async fn log(&mut self, mut each: impl AsyncFnMut(&mut Self, Vec<Vec<u8>>)) -> usize {
         let (mut count, mut at) = (0, (0, String::new(), 0));
         loop {
             let query = sqlx::query(LOG).bind(at.0).bind(&at.1).bind(at.2);
             let rows = query.fetch_all(&mut *self).await.unwrap();
+            let mut ids = Vec::with_capacity(rows.len());
             for row in &rows {
-                at = (looked_at!(row, String), row.get(6), row.get::<i64, _>(7));
+                let (ordering, id) = looked_at!(row, String);
+                at = (ordering, row.get(6), row.get::<i64, _>(7));
+                ids.push(id);
             }
             count += rows.len();
             if rows.is_empty() {
                 return count;
             }
+            each(self, ids).await;
         }
     }
 );

@@ -77,18 +77,23 @@ impl Connection for SqliteConnection {
     }
 }
 
-sql_connection!(SqliteConnection, |id| id, log
-    async fn log(&mut self) -> usize {
+sql_connection!(SqliteConnection, |id| id, |nr| format!("${nr}"),
+    added "ON CONFLICT (kind) DO UPDATE SET n = n + excluded.n", log
+    async fn log(&mut self, mut each: impl AsyncFnMut(&mut Self, Vec<Vec<u8>>)) -> usize {
         let (mut count, mut at) = (0, 0);
         loop {
             let rows = sqlx::query(LOG).bind(at).fetch_all(&mut *self).await.unwrap();
+            let mut ids = Vec::with_capacity(rows.len());
             for row in &rows {
-                at = looked_at!(row, String);
+                let (ordering, id) = looked_at!(row, String);
+                at = ordering;
+                ids.push(id);
             }
             count += rows.len();
             if rows.is_empty() {
                 return count;
             }
+            each(self, ids).await;
         }
     }
 );
