@@ -34,7 +34,10 @@ pub(crate) async fn a_running_projection_is_managed_from_elsewhere(kind: &'stati
 
     let projections = other.projections(None).unwrap();
     let key = ProjectionKey::new("sums").unwrap();
-    assert_eq!(projections.keys().await.unwrap(), [key.clone()]);
+    assert_eq!(
+        projections.keys().await.unwrap(),
+        std::slice::from_ref(&key)
+    );
     assert_eq!(projections.live_version("sums").await.unwrap(), Some(1));
     let stored = projections.projection(key.clone());
     let progress = stored.progress().await.unwrap().unwrap();
