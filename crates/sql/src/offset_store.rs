@@ -1,5 +1,6 @@
 //! The offset store of every SQL database.
 
+mod changes;
 mod parked;
 mod queries;
 mod rows;

@@ -7,7 +7,8 @@ use std::time::Duration;
 use actix_persistence::projection::{
     Behind, ProjectionProgress, ProjectionRecord, StoredProjection,
 };
-use actix_persistence::query::EventOffset;
+use actix_persistence::query::{EventOffset, QueryError};
+use actix_persistence::storage_api::StorageError;
 use actix_persistence::{Builder, Timestamp};
 use anyhow::{Context, bail};
 
@@ -101,12 +102,13 @@ impl Watch<'_> {
             ticks.tick().await;
             let (record, newest) = match self.look().await {
                 Ok(looked) => looked,
-                Err(error) => {
-                    // The database may be back at the next look.
+                // The database may be back at the next look.
+                Err(error) if may_pass(&error) => {
                     self.line.end();
                     eprintln!("{error:#}; looking again");
                     continue;
                 }
+                Err(error) => return Err(error),
             };
             let Some(record) = record else {
                 bail!("{} was removed", full(self.projection.key()));
@@ -217,6 +219,14 @@ impl Watch<'_> {
     }
 }
 
+/// Returns whether an error of a store may be over at the next look.
+fn may_pass(error: &anyhow::Error) -> bool {
+    let of_offsets = error.downcast_ref::<StorageError>();
+    let of_journal = error.downcast_ref::<QueryError>();
+    of_offsets.is_some_and(|error| error.kind().is_transient())
+        || of_journal.is_some_and(QueryError::is_transient)
+}
+
 /// The line of a terminal that is written anew each time, or lines below each other where there is no terminal.
 struct Line {
     name: String,
@@ -251,5 +261,27 @@ impl Line {
             // There may be no terminal any more.
             let _ = writeln!(io::stdout());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_persistence::storage_api::{Operation, StorageErrorKind};
+
+    use super::*;
+
+    #[test]
+    fn only_what_may_pass_is_looked_at_again() {
+        let failed = |kind| StorageError::new(kind, Operation::ReadProjection);
+        for (kind, passes) in [
+            (StorageErrorKind::Unavailable, true),
+            (StorageErrorKind::Corrupt, false),
+        ] {
+            let of_offsets = Err::<(), _>(failed(kind)).context("could not read");
+            assert_eq!(may_pass(&of_offsets.unwrap_err()), passes);
+            let of_journal = Err::<(), _>(QueryError::Store(failed(kind))).context("could not ask");
+            assert_eq!(may_pass(&of_journal.unwrap_err()), passes);
+        }
+        assert!(!may_pass(&anyhow::anyhow!("something else")));
     }
 }

@@ -81,3 +81,8 @@ pub(super) fn millis(duration: Duration) -> SqlValue {
 pub(super) fn limit_of(limit: usize) -> SqlValue {
     i64::try_from(limit).unwrap_or(i64::MAX).into()
 }
+
+pub(super) fn no_such_number(shares: u16) -> SqlError {
+    let message = format!("there cannot be {shares} shares; use 1 to 1024");
+    SqlError::refused(StorageErrorKind::Unsupported, message)
+}

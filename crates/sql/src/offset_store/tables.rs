@@ -6,12 +6,13 @@ use std::time::Duration;
 use actix_persistence_storage_api::{
     Epoch, Lease, Progress, ProgressCommit, ProjectionKey, ProjectionRecord, ShareClaim,
     ShareConflict, ShareRecord, Skipped, Sql, SqlRow, SqlValue, StorageErrorKind, TakenShare,
-    Timestamp, divided, kept_text, shares_of,
+    Timestamp, kept_text, shares_of,
 };
 
 use super::queries;
 use super::rows::{
-    column, corrupt, integer, limit_of, millis, number, refused, share_of, to_lease, to_share,
+    column, corrupt, integer, limit_of, millis, no_such_number, number, refused, share_of,
+    to_lease, to_share,
 };
 use crate::session::{execute, select};
 use crate::{ConnectionOf, Dialect, SqlError, SqlNames};
@@ -248,88 +249,6 @@ impl<D: Dialect> Transaction<'_, D> {
         Ok(())
     }
 
-    pub(super) async fn set_paused(&mut self, paused: bool) -> Result<(), SqlError> {
-        let found = self
-            .run(queries::SET_PAUSED, [i64::from(paused).into()])
-            .await?;
-        if found == 0 {
-            return Err(self.is_missing());
-        }
-        if !paused {
-            self.run(queries::RESUME_SHARES, []).await?;
-        }
-        Ok(())
-    }
-
-    /// Lets all shares continue after an offset, free and in a new epoch, and removes what is parked.
-    pub(super) async fn set_offset(&mut self, offset: &str) -> Result<(), SqlError> {
-        self.replace_shares(|shares| {
-            let set = |share: &ShareRecord| {
-                let mut new = ShareRecord::new(Progress::new(share.progress.slices(), offset));
-                new.handled = share.handled;
-                new
-            };
-            Some(shares.iter().map(set).collect())
-        })
-        .await?;
-        self.run(queries::DELETE_ALL_WAITING, []).await?;
-        self.run(queries::DELETE_ALL_PARKED, []).await?;
-        Ok(())
-    }
-
-    /// Divides the slices into so many shares, free and in a new epoch.
-    pub(super) async fn divide(&mut self, number: u16) -> Result<(), SqlError> {
-        if shares_of(number).is_none() {
-            return Err(no_such_number(number));
-        }
-        self.replace_shares(|shares| divided(shares, number)).await
-    }
-
-    /// Makes the shares anew, free and in a new epoch, of what they were.
-    async fn replace_shares(
-        &mut self,
-        new: impl FnOnce(&[ShareRecord]) -> Option<Vec<ShareRecord>>,
-    ) -> Result<(), SqlError> {
-        let (epoch, old) = self.free_all().await?;
-        let new = new(&old)
-            .ok_or_else(|| SqlError::corrupt("the shares do not hold all slices between them"))?;
-        self.run(queries::DELETE_SHARES, []).await?;
-        self.insert_shares(new, epoch).await
-    }
-
-    /// Ends the claims to all shares, whose rows stay locked, and returns their progress.
-    pub(super) async fn end_claims(&mut self) -> Result<Vec<Progress>, SqlError> {
-        let (epoch, shares) = self.free_all().await?;
-        self.run(queries::SET_ALL_EPOCHS, [integer(epoch)]).await?;
-        Ok(shares.into_iter().map(|share| share.progress).collect())
-    }
-
-    /// Releases and locks all shares: the projection, the leases and then the shares, as all do. Returns a new epoch as well.
-    async fn free_all(&mut self) -> Result<(Epoch, Vec<ShareRecord>), SqlError> {
-        let epoch = self.raise_epoch().await?;
-        self.run(queries::DELETE_LEASES, []).await?;
-        let rows = self.select(queries::LOCK_ALL_SHARES, []).await?;
-        let shares = rows.iter().map(to_share).collect::<Result<_, _>>()?;
-        Ok((epoch, shares))
-    }
-
-    pub(super) async fn remove(&mut self) -> Result<(), SqlError> {
-        self.raise_epoch().await?;
-        // Those who attend lock members before leases, and those who commit lock shares before what is parked.
-        self.run(queries::DELETE_MEMBERS, []).await?;
-        self.free_all().await?;
-        for delete in [
-            queries::DELETE_SHARES,
-            queries::DELETE_ALL_WAITING,
-            queries::DELETE_ALL_PARKED,
-            queries::DELETE_SKIPPED,
-            queries::DELETE_PROJECTION,
-        ] {
-            self.run(delete, []).await?;
-        }
-        Ok(())
-    }
-
     pub(super) async fn skipped(&mut self, limit: usize) -> Result<Vec<Skipped>, SqlError> {
         let rows = self
             .select(queries::SELECT_SKIPPED, [limit_of(limit)])
@@ -346,7 +265,7 @@ impl<D: Dialect> Transaction<'_, D> {
         skipped.collect()
     }
 
-    async fn insert_shares(
+    pub(super) async fn insert_shares(
         &mut self,
         shares: impl IntoIterator<Item = ShareRecord>,
         epoch: Epoch,
@@ -364,7 +283,7 @@ impl<D: Dialect> Transaction<'_, D> {
         Ok(())
     }
 
-    async fn raise_epoch(&mut self) -> Result<Epoch, SqlError> {
+    pub(super) async fn raise_epoch(&mut self) -> Result<Epoch, SqlError> {
         if self.run(queries::RAISE_EPOCH, []).await? == 0 {
             return Err(self.is_missing());
         }
@@ -450,9 +369,4 @@ impl<D: Dialect> Transaction<'_, D> {
         let message = format!("the projection {} has no share {share}", self.projection);
         SqlError::refused(StorageErrorKind::Unsupported, message)
     }
-}
-
-pub(super) fn no_such_number(shares: u16) -> SqlError {
-    let message = format!("there cannot be {shares} shares; use 1 to 1024");
-    SqlError::refused(StorageErrorKind::Unsupported, message)
 }

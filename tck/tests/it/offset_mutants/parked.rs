@@ -105,10 +105,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "NotesNothing",
         kit::<NotesNothing>,
         &["O-RETRY-4"],
-        &[
-            "keep_texts_for_a_person_that_hold_anything",
-            "note_the_latest_reason_and_nothing_else",
-        ],
+        &["note_the_latest_reason_and_nothing_else"],
     ),
     Mutant::new(
         "LosesCountsByDividing",
