@@ -160,7 +160,7 @@ pub(crate) const DROP_INDEX: &str =
 /// Selects 1 if there is such an index; one that was interrupted is gone.
 pub(crate) const INDEX_STATE: &str = "\
 SELECT CAST(1 AS SIGNED) FROM information_schema.statistics
-WHERE table_schema = DATABASE() AND CONCAT('`', table_name, '`') = '{table}' AND CONCAT('`', index_name, '`') = '{index}'
+WHERE table_schema = DATABASE() AND table_name = TRIM(BOTH '`' FROM '{table}') AND CONCAT('`', index_name, '`') = '{index}'
 LIMIT 1";
 
 /// The table of versions, with a row for the journal, one for the snapshot store, and one for the state store of each
@@ -180,13 +180,15 @@ pub(crate) const FORGET_VERSION: &str = "DELETE FROM {version_table} WHERE table
 pub(crate) const SET_VERSION: &str = "\
 INSERT INTO {version_table} (table_name, other_tables, component, version) VALUES (?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE version = VALUES(version), other_tables = VALUES(other_tables)";
+/// A bare `table_name` is compared with a constant, here and below: so the server looks at this one table, and not at all
+/// tables of the database. It compares as it does for names in statements.
 pub(crate) const TABLE_EXISTS: &str = "\
 SELECT COUNT(*) FROM information_schema.tables
-WHERE table_schema = DATABASE() AND CAST(table_name AS BINARY) = CAST(? AS BINARY)";
+WHERE table_schema = DATABASE() AND table_name = ?";
 
 pub(crate) const COLUMNS: &str = "\
 SELECT CAST(column_name AS CHAR), CAST(column_type AS CHAR) FROM information_schema.columns
-WHERE table_schema = DATABASE() AND CAST(table_name AS BINARY) = CAST(? AS BINARY)";
+WHERE table_schema = DATABASE() AND table_name = ?";
 
 /// Changes nothing, but fails if the user lacks a privilege of the journal, or if the server is read only.
 pub(crate) const TRY_JOURNAL: &[&str] = &[
@@ -291,7 +293,7 @@ WHERE found.highest > o.newest GROUP BY found.partition_nr";
 /// Counts the columns of the index by which states are found in the order of their changes; 0 if there is none.
 pub(crate) const HAS_STATE_INDEX: &str = "\
 SELECT COUNT(*) FROM information_schema.statistics
-WHERE table_schema = DATABASE() AND CONCAT('`', table_name, '`') = '{state_table}'
+WHERE table_schema = DATABASE() AND table_name = TRIM(BOTH '`' FROM '{state_table}')
   AND CONCAT('`', index_name, '`') = '{state_index}'";
 /// Moves a counter on. Values: number, partition.
 pub(crate) const RAISE_EVENT_COUNTER: &str =
@@ -303,5 +305,5 @@ pub(crate) const RAISE_STATE_COUNTER: &str =
 /// Counts the tables that keep payloads in another way. `{table}` stands for a name in quotes.
 pub(crate) const OTHER_PAYLOADS: &str = "\
 SELECT COUNT(*) FROM information_schema.columns
-WHERE table_schema = DATABASE() AND CONCAT('`', table_name, '`') = '{table}' AND column_name = 'payload'
+WHERE table_schema = DATABASE() AND table_name = TRIM(BOTH '`' FROM '{table}') AND column_name = 'payload'
   AND LOWER('{payload_type}') NOT LIKE CONCAT(LOWER(data_type), '%')";
