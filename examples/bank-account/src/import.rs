@@ -13,9 +13,9 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use tokio::sync::mpsc;
 
-use crate::lines::Line;
 use crate::progress::Progress;
 use crate::receipts::Receipts;
+use bank::lines::Line;
 use bank::{Account, Book, BookError, Booked};
 
 /// The most lines that are read ahead of their answers.

@@ -2,6 +2,7 @@
 
 mod account;
 mod balances;
+pub mod lines;
 mod month;
 mod statement;
 

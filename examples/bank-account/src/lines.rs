@@ -4,7 +4,7 @@ use std::io::{self, BufRead};
 
 use tokio::sync::mpsc;
 
-use bank::{Account, Book};
+use crate::{Account, Book};
 
 /// The columns that the first line has to name.
 const HEADER: [&str; 4] = ["id", "account", "kind", "cents"];
@@ -16,25 +16,25 @@ const MAX_LINE_BYTES: u64 = 1024 * 1024;
 /// The lines of a file after its header.
 ///
 /// A record never spans lines: an open quote spoils its own line and not the rest of the file.
-pub(crate) struct Lines<R> {
+pub struct Lines<R> {
     input: R,
     number: u64,
     bytes_read: u64,
 }
 
 /// A line of the file of bookings.
-pub(crate) struct Line {
+pub struct Line {
     /// The number of the line in the file, from 1 for the header.
-    pub(crate) number: u64,
+    pub number: u64,
     /// The number of bytes of the file that were read with it, for showing progress.
-    pub(crate) bytes_read: u64,
+    pub bytes_read: u64,
     /// The account and what to book on it, or what is wrong with the line.
-    pub(crate) booking: Result<(String, Book), String>,
+    pub booking: Result<(String, Book), String>,
 }
 
 impl<R: BufRead> Lines<R> {
     /// Reads and checks the header.
-    pub(crate) fn new(input: R) -> anyhow::Result<Self> {
+    pub fn new(input: R) -> anyhow::Result<Self> {
         let mut lines = Self {
             input,
             number: 0,
@@ -55,7 +55,7 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// Returns the next line that is not blank; `None` at the end.
-    pub(crate) fn next_line(&mut self) -> io::Result<Option<Line>> {
+    pub fn next_line(&mut self) -> io::Result<Option<Line>> {
         loop {
             let Some(text) = self.next_text()? else {
                 return Ok(None);
@@ -72,7 +72,7 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// Reads on a thread of its own, so that a slow input delays no other task; ends with the input or its receiver.
-    pub(crate) fn in_background(mut self) -> mpsc::Receiver<io::Result<Line>>
+    pub fn in_background(mut self) -> mpsc::Receiver<io::Result<Line>>
     where
         R: Send + 'static,
     {

@@ -2,7 +2,6 @@
 
 mod import;
 mod keeping;
-mod lines;
 mod progress;
 mod receipts;
 mod reports;
@@ -19,9 +18,9 @@ use anyhow::Context;
 use clap::{Parser, Subcommand};
 
 use crate::import::{Import, Summary};
-use crate::lines::Lines;
 use crate::progress::Progress;
 use crate::receipts::Receipts;
+use bank::lines::Lines;
 use bank::{Account, Month, tables};
 
 /// The file in which the bank keeps its accounts without `--config`.

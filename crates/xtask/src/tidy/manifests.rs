@@ -96,12 +96,17 @@ fn tests_that_never_run(tree: &Tree, folder: &str, manifest: &Table) -> Vec<Viol
         })
         .collect();
     let library = manifest.get("lib").is_some_and(is_left_out);
+    let left_out = programs.iter().filter(|(_, is_left_out)| *is_left_out);
+    let modules: Vec<_> = left_out
+        .flat_map(|(path, _)| modules_of(tree, path))
+        .collect();
     let sources = format!("{folder}/src");
     let sources = tree.below(&sources);
     sources
         .filter(|file| {
             let program = programs.iter().find(|(path, _)| *path == file.path);
-            program.map_or(library, |(_, is_left_out)| *is_left_out)
+            let is_of_left_out = modules.iter().any(|module| module.has(&file.path));
+            program.map_or(library || is_of_left_out, |(_, is_left_out)| *is_left_out)
         })
         .filter(|file| file.text.contains("#[cfg(test)]"))
         .map(|file| {
@@ -110,6 +115,26 @@ fn tests_that_never_run(tree: &Tree, folder: &str, manifest: &Table) -> Vec<Viol
                 "its tests never run, its manifest says `test = false`",
             )
         })
+        .collect()
+}
+
+/// A module of a program: a file, and perhaps files in a folder of its name.
+struct Module(String);
+
+impl Module {
+    fn has(&self, path: &str) -> bool {
+        let rest = path.strip_prefix(&self.0);
+        rest.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+    }
+}
+
+/// Returns the modules that the first file of a program names.
+fn modules_of(tree: &Tree, program: &str) -> Vec<Module> {
+    let folder = program.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let lines = tree.text(program).unwrap_or_default().lines();
+    let names = lines.filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
+    names
+        .map(|name| Module(format!("{folder}/{name}")))
         .collect()
 }
 
@@ -239,6 +264,24 @@ mod tests {
         assert_eq!(found(&bin(no_tests), "examples/a/src/bin/b.rs"), 1);
         assert_eq!(found(&bin(""), "examples/a/src/bin/b.rs"), 0);
         assert_eq!(found(&bin(no_tests), "examples/a/src/c.rs"), 0);
+    }
+
+    #[test]
+    fn a_module_of_a_program_whose_tests_never_run_has_none() {
+        let text = format!(
+            "[package]\nname = \"a\"\n[[bin]]\npath = \"src/main.rs\"\ntest = false\n{REST}"
+        );
+        let found = |path: &str| {
+            let files = [
+                ("examples/a/Cargo.toml", text.as_str()),
+                ("examples/a/src/main.rs", "//! A.\n\nmod c;\n"),
+                (path, "#[cfg(test)]\nmod tests {}\n"),
+            ];
+            violations(&files).len()
+        };
+        assert_eq!(found("examples/a/src/c.rs"), 1);
+        assert_eq!(found("examples/a/src/c/d.rs"), 1);
+        assert_eq!(found("examples/a/src/cd.rs"), 0);
     }
 
     #[test]
