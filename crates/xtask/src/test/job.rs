@@ -75,6 +75,11 @@ impl Job {
         })
     }
 
+    /// Returns whether these are the doctests, which take long and one processor.
+    pub(crate) fn is_doctests(&self) -> bool {
+        matches!(self.count, Count::Doctests(_))
+    }
+
     /// Returns the command; it is there once.
     pub(crate) fn command(&mut self) -> Command {
         self.command.take().expect("a job runs once")

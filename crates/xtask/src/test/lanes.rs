@@ -27,12 +27,13 @@ struct Shared {
 /// Runs all jobs and returns their runs in the order of the jobs. Fails if one could not be started or waited for; then
 /// no other is begun.
 ///
-/// Those that need most servers are begun first, because they take longest.
+/// Those that need most servers are begun first, because they take longest; then the doctests, so that they do not run alone
+/// in the end.
 pub(crate) fn run_all(jobs: Vec<Job>) -> io::Result<Vec<Run>> {
     let mut waiting: VecDeque<_> = jobs.into_iter().enumerate().collect();
     waiting
         .make_contiguous()
-        .sort_by_key(|(_, job)| std::cmp::Reverse(job.servers));
+        .sort_by_key(|(_, job)| std::cmp::Reverse((job.servers, job.is_doctests())));
     let shared = Mutex::new(Shared {
         waiting,
         screen: Screen::default(),

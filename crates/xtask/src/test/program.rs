@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::{env, fmt, thread};
 
-use cargo_metadata::{Artifact, Message, Package, TargetKind};
+use cargo_metadata::{Artifact, Message, Package, Target, TargetKind};
 
 use super::Options;
 use crate::child;
@@ -118,6 +118,9 @@ pub(crate) fn build(
     select_packages(&mut command, members, options);
     if options.quick {
         select_quick_targets(&mut command, members);
+    } else {
+        // Cargo would build the examples of each package, too, which no test runs.
+        command.arg("--tests");
     }
     let (status, messages) = child::output(command)?;
     if !status.success() {
@@ -146,13 +149,24 @@ pub(crate) fn select_packages(command: &mut Command, members: &[&Package], optio
     }
 }
 
-/// Cargo refuses to select a kind of target that no package has.
+/// Cargo refuses to select a kind of target that no package has, and builds a program that is selected by its kind even if
+/// its manifest says that it has no tests.
 fn select_quick_targets(command: &mut Command, members: &[&Package]) {
-    command.arg("--bins");
+    let is_tested = |target: &&Target| target.is_kind(TargetKind::Bin) && target.test;
+    let targets = members.iter().flat_map(|member| &member.targets);
+    let mut selected: Vec<_> = targets
+        .filter(is_tested)
+        .map(|program| format!("--bin={}", program.name))
+        .collect();
     if members.iter().any(|member| workspace::has_library(member)) {
-        command.arg("--lib");
+        selected.push("--lib".to_owned());
     }
     if members.iter().any(|member| workspace::has_kit(member)) {
-        command.args(["--test", workspace::KIT_TARGET]);
+        selected.push(format!("--test={}", workspace::KIT_TARGET));
     }
+    if selected.is_empty() {
+        // Without a choice cargo would build everything.
+        selected.push("--bins".to_owned());
+    }
+    command.args(selected);
 }
