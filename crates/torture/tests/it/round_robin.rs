@@ -85,7 +85,7 @@ async fn thirty_two_clients(place: Place, balancer: Balancer) {
         Process::start(&place, IDS).await,
         Process::start(&place, IDS).await,
     ];
-    let length = Duration::from_secs(scaled(4, 30));
+    let length = Duration::from_secs(scaled(3, 30));
     let ends = Instant::now() + length;
     let clients =
         (1..=CLIENTS).map(|client| send_and_send_again(balancer, client, &processes, ends));
