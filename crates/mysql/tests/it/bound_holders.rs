@@ -1,5 +1,7 @@
 //! The transactions that keep writers from storing what readers would read next.
 
+use std::time::Duration;
+
 use actix_persistence_storage_api::{BoundHolder, Journal, StorageErrorKind};
 use sqlx::MySqlConnection;
 
@@ -11,7 +13,10 @@ use crate::place::{Place, id, store};
 const HOLD: &str =
     "BEGIN; UPDATE event_journal_ordering SET newest = newest + 1 WHERE partition_nr >= 0";
 
+/// Returns the holders as the server knows them now.
 async fn holders(journal: &MysqlJournal) -> Vec<BoundHolder> {
+    // The server looks again only for somebody who has not asked for a tenth of a second.
+    tokio::time::sleep(Duration::from_millis(150)).await;
     let queries = journal.event_queries().expect("it has queries");
     queries.bound_holders().await.unwrap()
 }
