@@ -145,8 +145,10 @@ mod tests {
             [
                 "burst.svg",
                 "catch.svg",
+                "far.svg",
                 "live.svg",
                 "persist.svg",
+                "projection.svg",
                 "queue.svg",
                 "replay.svg",
                 "states.svg"
