@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use actix_persistence_storage_api::{Offset, PersistenceId, Position};
+use actix_persistence_storage_api::{Offset, PersistenceId, Position, Progress};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::pieces::has_reached_text;
@@ -64,13 +64,16 @@ impl Projection {
             let slice = persistence_id.slice();
             self.reached(&(slice..=slice), &offset).await?;
             let waiting = self.parked_items(persistence_id, 1).await?;
+            // Everything of the id that follows waits as well. Numbers do not tell: they begin again after a purge.
+            let event = Progress::new(slice..=slice, offset);
             match waiting.into_iter().next() {
-                // Everything of the id that follows waits as well.
-                Some(first) if first.number <= number => Err(AppliedError::Parked {
-                    persistence_id: persistence_id.clone(),
-                    number,
-                    item: first.item,
-                }),
+                Some(first) if has_reached_text(&event, &ALL_SLICES, &first.offset) => {
+                    Err(AppliedError::Parked {
+                        persistence_id: persistence_id.clone(),
+                        number,
+                        item: first.item,
+                    })
+                }
                 _ => Ok(()),
             }
         };

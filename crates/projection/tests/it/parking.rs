@@ -5,7 +5,9 @@ use std::sync::Arc;
 use actix_persistence_projection::{
     AppliedError, OnFailure, Projection, ProjectionSettings, ShareState,
 };
-use actix_persistence_storage_api::{Operation, ParkedItem, PersistenceId, StorageErrorKind};
+use actix_persistence_storage_api::{
+    OffsetStore, Operation, ParkedItem, PersistenceId, StorageErrorKind,
+};
 use actix_persistence_testkit::Fault;
 
 use crate::fixture::{Fixture, Heard, LONG, id_in, until};
@@ -83,6 +85,11 @@ async fn later_events_of_a_parked_id_wait_while_other_ids_go_on() {
         matches!(&waiting, Err(AppliedError::Parked { number: 3, .. })),
         "{waiting:?}"
     );
+    let first = parked.projection.applied_event(&parked.bad, 2, LONG).await;
+    assert!(
+        matches!(&first, Err(AppliedError::Parked { number: 2, .. })),
+        "{first:?}"
+    );
     let before = parked.projection.applied_event(&parked.bad, 1, LONG).await;
     before.unwrap();
     let status = parked.projection.status();
@@ -91,6 +98,21 @@ async fn later_events_of_a_parked_id_wait_while_other_ids_go_on() {
     let record = parked.fixture.record().await.unwrap();
     assert_eq!((record.shares[0].handled, record.parked), (2, 1));
     assert!(record.shares[0].reached_time.is_some());
+    parked.projection.stop().await;
+}
+
+/// Numbers begin again after a purge, below those of the items that wait already.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_event_after_a_purge_that_waits_is_not_said_to_be_applied() {
+    let parked = OneParked::new().await;
+    parked.fixture.purge(&parked.bad).await;
+    parked.fixture.say(&parked.bad, 1, "anew").await;
+    let waiting = parked.projection.applied_event(&parked.bad, 1, LONG).await;
+    assert!(
+        matches!(&waiting, Err(AppliedError::Parked { number: 1, .. })),
+        "{waiting:?}"
+    );
+    assert_eq!(numbers(&parked.items().await), [2, 3, 1]);
     parked.projection.stop().await;
 }
 
@@ -191,7 +213,6 @@ async fn who_takes_a_share_lets_its_parked_ids_wait_and_does_what_is_asked() {
         request: actix_persistence_storage_api::ParkedRequest::Retry,
     };
     let store = fixture.storage.offset_store();
-    use actix_persistence_storage_api::OffsetStore;
     store.change(&crate::fixture::key(), ask).await.unwrap();
     let next = fixture.start(fixture.offset_store(), Arc::clone(heard), parks);
     let is_empty = async || next.parked(None, 1).await.unwrap().is_empty();
