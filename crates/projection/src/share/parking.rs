@@ -164,16 +164,39 @@ impl<S: Source> Running<S> {
         let turn = self.retry_all(id).await;
         if let ControlFlow::Break(End::Stopped) = turn {
             // A stop breaks it off between two items; the next owner goes on with it.
-            let change = ProjectionChange::RequestParked {
-                persistence_id: Some(id.clone()),
-                request: ParkedRequest::Retry,
-            };
-            let key = &self.claim.projection;
-            if let Err(error) = self.runner.store.change(key, change).await {
+            if let Err(error) = self.ask_again(id).await {
+                let key = &self.claim.projection;
                 tracing::warn!(projection = %key, ?id, error = chain_of(&error), "a retry was broken off");
             }
         }
         turn
+    }
+
+    /// Asks for a retry of an id that is still parked, unless something is asked for already: it may be a later wish than this.
+    async fn ask_again(&self, id: &PersistenceId) -> Result<(), StorageError> {
+        let (key, slice) = (&self.claim.projection, id.slice());
+        let mut after = None;
+        let parked = loop {
+            let slices = slice..=slice;
+            let page = self.runner.store.parked(key, slices, after.as_ref(), PAGE);
+            let page = page.await?;
+            let last = page.last().map(|last| last.persistence_id.clone());
+            if let Some(parked) = page.into_iter().find(|parked| parked.persistence_id == *id) {
+                break parked;
+            }
+            if last.is_none() {
+                return Ok(());
+            }
+            after = last;
+        };
+        if parked.request.is_some() {
+            return Ok(());
+        }
+        let change = ProjectionChange::RequestParked {
+            persistence_id: Some(id.clone()),
+            request: ParkedRequest::Retry,
+        };
+        self.runner.store.change(key, change).await
     }
 
     async fn retry_all(&mut self, id: &PersistenceId) -> Turn<()> {

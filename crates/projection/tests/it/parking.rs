@@ -6,11 +6,11 @@ use actix_persistence_projection::{
     AppliedError, OnFailure, Projection, ProjectionSettings, ShareState,
 };
 use actix_persistence_storage_api::{
-    OffsetStore, Operation, ParkedItem, PersistenceId, StorageErrorKind,
+    OffsetStore, Operation, ParkedItem, ParkedRequest, PersistenceId, StorageErrorKind,
 };
 use actix_persistence_testkit::Fault;
 
-use crate::fixture::{Fixture, Heard, LONG, id_in, until};
+use crate::fixture::{Fixture, Heard, LONG, id_in, key, until};
 
 fn parks(settings: &mut ProjectionSettings) {
     settings.on_failure = OnFailure::Park;
@@ -213,7 +213,7 @@ async fn who_takes_a_share_lets_its_parked_ids_wait_and_does_what_is_asked() {
         request: actix_persistence_storage_api::ParkedRequest::Retry,
     };
     let store = fixture.storage.offset_store();
-    store.change(&crate::fixture::key(), ask).await.unwrap();
+    store.change(&key(), ask).await.unwrap();
     let next = fixture.start(fixture.offset_store(), Arc::clone(heard), parks);
     let is_empty = async || next.parked(None, 1).await.unwrap().is_empty();
     until(is_empty).await;
@@ -340,4 +340,27 @@ async fn a_retry_that_ends_the_process_is_not_repeated_by_the_next_one() {
     assert_eq!((ids[0].attempts, ids[0].request), (1, None));
     held.release_all();
     next.stop().await;
+}
+
+/// The retry that a stop breaks off is asked for again, but not in the place of what somebody wants instead.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_retry_that_a_stop_breaks_off_replaces_no_later_request() {
+    for request in [ParkedRequest::DropAll, ParkedRequest::DropFirst] {
+        let parked = OneParked::new().await;
+        parked.projection.stop().await;
+        let (fixture, bad) = (&parked.fixture, &parked.bad);
+        let store = fixture.offset_store();
+        let begun = store.on(Operation::BeginRetry);
+        let begun = begun.fail(Fault::new(StorageErrorKind::Unavailable));
+        let next = fixture.start(Arc::clone(&store), Arc::clone(&parked.heard), parks);
+        next.retry(bad).await.unwrap();
+        until(async || begun.met() > 0).await;
+        match request {
+            ParkedRequest::DropAll => next.drop_all(bad).await.unwrap(),
+            _ => next.drop_first(bad).await.unwrap(),
+        }
+        next.stop().await;
+        let ids = store.parked(&key(), 0..=1023, None, 10).await.unwrap();
+        assert_eq!(ids[0].request, Some(request));
+    }
 }
