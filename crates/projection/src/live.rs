@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::{
     OffsetStore, ProjectionChange, ProjectionKey, ProjectionRecord, Replacement, SessionWork,
-    ShareRecord,
+    ShareRecord, StorageErrorKind,
 };
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
@@ -26,13 +26,13 @@ impl StoredProjection {
     ///
     /// It waits until this version has what the live one has, and pauses that. Once the shares of that one are free, and this
     /// version has reached where it stands, it replaces it. So whoever reads as the work says finds everything that was there
-    /// before. The old version stays, paused, so that one can go back the same way. If this version is live already, it does
+    /// before. The old version stays, paused: resume it to go back the same way. If this version is live already, it does
     /// nothing, and does not run the work. Other processes may run either version, but some process has to run this one, unless
     /// it has caught up.
     ///
     /// # Errors
-    /// [`MakeLiveError`]: if this takes longer than `within`, or this version is halted, or has parked ids, so that it lacks
-    /// something. The old version then goes on. If it could not be resumed, [`MakeLiveError::LeftPaused`] says so.
+    /// [`MakeLiveError`]: if this takes longer than `within`; if this version is paused; or if it is halted or has parked ids, so that
+    /// it lacks something. The old version then goes on. If it could not be resumed, [`MakeLiveError::LeftPaused`] says so.
     ///
     /// # Cancel safety
     /// Goes on to its end even if the future is dropped; if the handle is dropped as well, or the projection stopped, it is
@@ -143,6 +143,9 @@ impl MakingLive {
             // The old one first: where it is then, this one is to have been afterwards.
             let standing = self.read(old).await?;
             let own = self.read(&self.key).await?;
+            if own.paused {
+                return Err(MakeLiveError::Paused);
+            }
             if own.parked > 0 {
                 return Err(MakeLiveError::Parked { number: own.parked });
             }
@@ -171,7 +174,8 @@ impl MakingLive {
         let Err(error) = self.store.replace(replacement, work).await else {
             return Ok(());
         };
-        if error.is_not_stored() {
+        // Another caller may have made the same version live; it is also told by this if the reply was lost.
+        if error.is_not_stored() && error.kind() != StorageErrorKind::VersionConflict {
             return Err(error.into());
         }
         let told = async {

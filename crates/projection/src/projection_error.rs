@@ -94,6 +94,9 @@ pub enum MakeLiveError {
     /// The projection was stopped meanwhile.
     #[error("the projection was stopped before it was made live")]
     Stopped,
+    /// This version is paused, so that it would not go on. Resume it first.
+    #[error("the version is paused; resume it first")]
+    Paused,
     /// A share of this version is halted.
     #[error("a share of the version is halted: {reason}")]
     Halted {

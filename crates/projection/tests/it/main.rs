@@ -6,6 +6,7 @@ mod fixture;
 mod applied;
 mod attempts;
 mod leases;
+mod live;
 mod managing;
 mod parking;
 mod parking_model;

@@ -1,0 +1,71 @@
+//! Versions that are made live while other things happen.
+
+use std::sync::Arc;
+
+use actix_persistence_memory::MemoryStorage;
+use actix_persistence_projection::{MakeLiveError, Projections, StoredProjection};
+use actix_persistence_storage_api::{OffsetStore, Operation};
+use actix_persistence_testkit::{Intercepted, OffsetStores};
+use tokio::runtime::Handle;
+
+use crate::fixture::{LONG, key, until};
+
+/// Two versions that have read nothing, the first of which is live.
+struct TwoVersions {
+    store: Arc<Intercepted<OffsetStores>>,
+    old: StoredProjection,
+    new: StoredProjection,
+}
+
+impl TwoVersions {
+    async fn new() -> Self {
+        let store = MemoryStorage::new().offset_store();
+        let store = Arc::new(Intercepted::offset_store(store));
+        let [old, new] = [1, 2].map(|version| key().with_version(version));
+        for key in [&old, &new] {
+            store.register(key, 2, "").await.unwrap();
+        }
+        let projections = Projections::new(Arc::clone(&store) as _, Handle::current(), ());
+        Self {
+            old: projections.projection(old),
+            new: projections.projection(new),
+            store,
+        }
+    }
+
+    /// Returns whether the live version is this one, and whether it is paused.
+    async fn state(&self, version: &StoredProjection) -> (bool, bool) {
+        let record = version.record().await.unwrap().unwrap();
+        (record.live, record.paused)
+    }
+}
+
+/// Each process of an application may make its version live as it starts.
+#[tokio::test]
+async fn several_callers_that_make_one_version_live_all_succeed() {
+    let versions = TwoVersions::new().await;
+    let replaces = versions.store.on(Operation::ReplaceVersion).hold();
+    let all_at_once = async {
+        until(async || replaces.waiting() == 2).await;
+        replaces.release_all();
+    };
+    let make = || versions.new.make_live(None, LONG);
+    let (one, two, ()) = tokio::join!(make(), make(), all_at_once);
+    one.unwrap();
+    two.unwrap();
+    assert_eq!(versions.state(&versions.new).await, (true, false));
+    assert_eq!(versions.state(&versions.old).await, (false, true));
+}
+
+/// The version that was replaced is paused: made live again as it is, no version would go on.
+#[tokio::test]
+async fn a_version_that_is_paused_is_not_made_live() {
+    let versions = TwoVersions::new().await;
+    versions.new.make_live(None, LONG).await.unwrap();
+    let refused = versions.old.make_live(None, LONG).await.unwrap_err();
+    assert!(matches!(refused, MakeLiveError::Paused), "{refused:?}");
+    assert_eq!(versions.state(&versions.new).await, (true, false));
+    versions.old.resume().await.unwrap();
+    versions.old.make_live(None, LONG).await.unwrap();
+    assert_eq!(versions.state(&versions.old).await, (true, false));
+}
