@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::{
     OffsetStore, ProjectionChange, ProjectionKey, ProjectionRecord, Replacement, SessionWork,
-    ShareRecord, StorageErrorKind,
+    ShareRecord, StorageError, StorageErrorKind,
 };
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::membership::told;
@@ -49,6 +50,7 @@ impl StoredProjection {
             awaited: self.awaited.clone(),
             stop: self.stop.subscribe(),
             paused: None,
+            pausing: None,
         };
         let made = self.runtime.spawn(making.run(work, within));
         made.await.unwrap_or(Err(MakeLiveError::Stopped))
@@ -65,6 +67,8 @@ struct MakingLive {
     stop: watch::Receiver<bool>,
     /// The old version, if this has paused it.
     paused: Option<ProjectionKey>,
+    /// The call that pauses it, until it has ended: it goes on even if nothing waits for it any more.
+    pausing: Option<JoinHandle<Result<(), StorageError>>>,
 }
 
 /// The thing to be done once this version is ready.
@@ -118,7 +122,11 @@ impl MakingLive {
         if !standing.paused {
             // Before the call: its reply may be lost.
             self.paused = Some(old.clone());
-            self.store.change(&old, ProjectionChange::Pause).await?;
+            let (store, key) = (Arc::clone(&self.store), old.clone());
+            let pause = async move { store.change(&key, ProjectionChange::Pause).await };
+            let paused = self.pausing.insert(tokio::spawn(pause)).await;
+            self.pausing = None;
+            paused.map_err(|_| MakeLiveError::Stopped)??;
         }
         let is_free = |share: &ShareRecord| {
             let lease = share.lease.as_ref();
@@ -193,11 +201,16 @@ impl MakingLive {
     }
 
     /// Resumes the old version, if this has paused it and it is live still.
-    async fn give_up(&self, error: MakeLiveError) -> MakeLiveError {
+    async fn give_up(&mut self, error: MakeLiveError) -> MakeLiveError {
         let Some(old) = &self.paused else {
             return error;
         };
+        let pausing = self.pausing.take();
         let resumed = async {
+            // Its pause must not come after this.
+            if let Some(pausing) = pausing {
+                let _ = pausing.await;
+            }
             loop {
                 let resumed = match self.store.live_version(old.name()).await {
                     Ok(live) if live != Some(old.version()) => return,

@@ -1,12 +1,14 @@
 //! Versions that are made live while other things happen.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_projection::{MakeLiveError, Projections, StoredProjection};
-use actix_persistence_storage_api::{OffsetStore, Operation};
-use actix_persistence_testkit::{Intercepted, OffsetStores};
+use actix_persistence_storage_api::{OffsetStore, Operation, ProjectionChange};
+use actix_persistence_testkit::{Intercepted, OffsetCall, OffsetStores};
 use tokio::runtime::Handle;
+use tokio::time::sleep;
 
 use crate::fixture::{LONG, key, until};
 
@@ -67,5 +69,26 @@ async fn a_version_that_is_paused_is_not_made_live() {
     assert_eq!(versions.state(&versions.new).await, (true, false));
     versions.old.resume().await.unwrap();
     versions.old.make_live(None, LONG).await.unwrap();
+    assert_eq!(versions.state(&versions.old).await, (true, false));
+}
+
+/// A pause that is slow comes even if the time is over: it is waited for before the old version is resumed.
+#[tokio::test(start_paused = true)]
+async fn an_old_version_is_not_resumed_before_its_pause_has_come() {
+    let versions = TwoVersions::new().await;
+    let changes = |wanted: ProjectionChange| move |call: &OffsetCall| matches!(call, OffsetCall::Change { change, .. } if *change == wanted);
+    let on_changes = || versions.store.on(Operation::ChangeProjection);
+    let pauses = on_changes().matching(changes(ProjectionChange::Pause));
+    let pauses = pauses.hold();
+    let resumes = on_changes().matching(changes(ProjectionChange::Resume));
+    let resumes = resumes.record();
+    let later = async {
+        sleep(LONG + Duration::from_secs(5)).await;
+        assert_eq!((pauses.waiting(), resumes.calls().len()), (1, 0));
+        pauses.release_all();
+    };
+    let (made, ()) = tokio::join!(versions.new.make_live(None, LONG), later);
+    let late = made.unwrap_err();
+    assert!(matches!(late, MakeLiveError::Timeout { .. }), "{late:?}");
     assert_eq!(versions.state(&versions.old).await, (true, false));
 }
