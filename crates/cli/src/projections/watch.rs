@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     every: Duration,
     /// End once everything was handled that the journal had when the command began; fail if the projection is paused or
-    /// halted. Without `--journal` it is the default one.
+    /// halted, or has parked ids then. Without `--journal` it is the default one.
     #[arg(long)]
     until_caught_up: bool,
 }
@@ -159,6 +159,10 @@ impl Watch<'_> {
         let fits = progress.check(target);
         fits.with_context(|| format!("could not compare {key} with the journal"))?;
         if progress.has_reached(target) {
+            let parked = record.parked;
+            if parked > 0 {
+                bail!("{key} has {parked} parked ids, so not everything is handled");
+            }
             return Ok(true);
         }
         if record.paused {

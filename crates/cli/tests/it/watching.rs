@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{ChildStdout, Stdio};
 
+use actix_persistence::PersistenceId;
 use actix_persistence::storage_api::Progress;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -105,4 +106,18 @@ fn a_watch_until_caught_up_fails_for_what_does_not_go_on() {
         assert!(said.contains(expected), "{said}");
         ledger.output(&["pause", "mails"]);
     }
+}
+
+#[test]
+fn a_watch_until_caught_up_fails_where_events_wait() {
+    let ledger = Ledger::with_events(9);
+    let mails = key("mails");
+    ledger.project(&mails, 1, 9);
+    let caught_up = ["watch", "mails", "--until-caught-up"];
+    ledger.output(&caught_up);
+    ledger.park(&mails, &PersistenceId::of("Account", "1"));
+    let output = ledger.run(&caught_up);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("mails@1 has 1 parked ids"), "{said}");
 }
