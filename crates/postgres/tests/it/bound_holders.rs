@@ -97,5 +97,6 @@ async fn a_transaction_of_another_user_is_told_by_its_session() {
     let found = holders(&journal).await;
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].session, pid.to_string());
+    assert_eq!(found[0].age, None, "it is not told, and not zero");
     execute(&mut late, "ROLLBACK").await;
 }
