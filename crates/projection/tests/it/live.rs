@@ -72,6 +72,16 @@ async fn a_version_that_is_paused_is_not_made_live() {
     assert_eq!(versions.state(&versions.old).await, (true, false));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_version_that_lacks_events_of_the_live_one_is_not_made_live() {
+    let versions = TwoVersions::new().await;
+    let ahead = ProjectionChange::SetOffset("0/1.5.0.0:".to_owned());
+    versions.store.change(&key(), ahead).await.unwrap();
+    let late = versions.new.make_live(None, LONG).await.unwrap_err();
+    assert!(matches!(late, MakeLiveError::Timeout { .. }), "{late:?}");
+    assert_eq!(versions.state(&versions.old).await, (true, false));
+}
+
 /// A pause that is slow comes even if the time is over: it is waited for before the old version is resumed.
 #[tokio::test(start_paused = true)]
 async fn an_old_version_is_not_resumed_before_its_pause_has_come() {
