@@ -229,7 +229,7 @@ pub trait OffsetStore: Any + Send + Sync {
     ///
     /// # Contract
     /// - **O-HALT-1**: After the call the share is released, and has the reason. Nothing takes it before a
-    ///   [`Resume`](ProjectionChange::Resume), which removes the reason, or a change of its progress.
+    ///   [`Resume`](ProjectionChange::Resume), which removes the reason, a division, or a change of its progress.
     /// - **O-HALT-2**: The store refuses a claim that is not the latest of its share with a [`ShareConflict`].
     /// - **O-HALT-3**: The store keeps of the reason what [`kept_text`] leaves of it.
     ///
