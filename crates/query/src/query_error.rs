@@ -102,7 +102,7 @@ impl QueryError {
     /// Returns the offset from which another query over the events of many ids goes on without the event that ended this one,
     /// because it is damaged or cannot be decoded; `None` after any other error.
     ///
-    /// What is made of the events lacks that event then.
+    /// A read model that is made of them then lacks that event.
     pub fn offset_after(&self) -> Option<&EventOffset> {
         match self {
             QueryError::Store(error) => error.offset_after(),
