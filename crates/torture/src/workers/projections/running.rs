@@ -151,6 +151,7 @@ pub(super) async fn finish(
         };
         let (mut reached, mut advanced) = (None, Instant::now());
         while let Err(error) = is_done(Duration::from_millis(500)).await {
+            count("looks in the end");
             // Someone may have been killed who had paused it.
             hear("resume", projection.resume().await);
             let record = projection.record().await.ok().flatten();
