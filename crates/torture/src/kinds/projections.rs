@@ -28,8 +28,8 @@ pub(super) const KIND: Kind = Kind {
     worker: Some(workers::projections::work),
 };
 
-/// The least length of a run whose rounds are long.
-const LONG: Duration = Duration::from_secs(60);
+/// The least length of a run whose rounds are long: such a round alone takes some minutes.
+const LONG: Duration = Duration::from_secs(180);
 /// The number of processes that project at the same time, at most.
 const RUNNERS: usize = 4;
 /// The number of processes that write at the same time.
