@@ -1,6 +1,7 @@
 //! The part of this process in a projection: takes shares, goes on with them, and gives up what others are to have.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
@@ -55,6 +56,8 @@ struct HeldShare {
     taken: TakenShare,
     /// True once it was told to stop.
     stop: watch::Sender<bool>,
+    /// Closed once its runner has ended.
+    end: watch::Receiver<()>,
 }
 
 impl<S: Source> Node<S> {
@@ -191,6 +194,8 @@ impl<S: Source> Node<S> {
         let nr = taken.claim.share;
         tracing::debug!(projection = %self.key, share = nr, epoch = taken.claim.epoch, "has taken a share");
         self.board.takes(nr);
+        // A division has ended their claims; what they have begun with the same ids ends first.
+        let ends_before = held.end_overlapping(&taken);
         let (stop, stops) = watch::channel(false);
         let runner = ShareRunner {
             source: Arc::clone(&self.source),
@@ -202,10 +207,16 @@ impl<S: Source> Node<S> {
             stop: stops,
             awaited: self.awaited.clone(),
             requests: self.requests.clone(),
+            ends_before,
         };
-        let task = held.runners.spawn(runner.run(taken.clone()));
+        let (goes_on, end) = watch::channel(());
+        let claimed = taken.clone();
+        let task = held.runners.spawn(async move {
+            let _goes_on = goes_on;
+            runner.run(claimed).await
+        });
         held.tasks.insert(task.id(), nr);
-        held.shares.insert(nr, HeldShare { taken, stop });
+        held.shares.insert(nr, HeldShare { taken, stop, end });
     }
 
     /// Releases a share whose runner has ended, unless it was lost.
@@ -272,6 +283,22 @@ impl Held {
                 share.stop();
             }
         }
+    }
+
+    /// Stops the shares that have slices of one that was taken after them, and returns their ends.
+    fn end_overlapping(&mut self, taken: &TakenShare) -> Vec<watch::Receiver<()>> {
+        let slices = taken.progress.slices();
+        let overlap = |held: &RangeInclusive<u16>| {
+            held.start() <= slices.end() && slices.start() <= held.end()
+        };
+        let shares = self.shares.values_mut();
+        let overlapping = shares.filter(|share| overlap(&share.taken.progress.slices()));
+        overlapping
+            .map(|share| {
+                share.stop();
+                share.end.clone()
+            })
+            .collect()
     }
 
     fn stop_all(&mut self) {

@@ -22,8 +22,8 @@ const SLOW: Duration = Duration::from_millis(2_900);
 const MOST: Duration = Duration::from_millis(200);
 /// The number of events of an attempt.
 const EVENTS: u64 = 30;
-/// The number of attempts on a machine that is busy.
-const ATTEMPTS: u64 = 5;
+/// The number of attempts on a machine that is busy, which delays everything now and then.
+const ATTEMPTS: u64 = 8;
 
 /// Writes a row, and keeps its transaction open.
 struct Slow {
@@ -239,42 +239,30 @@ async fn store(
 
 type Reader<'s> = (&'static str, &'s Seen);
 
-/// Returns the median of the delays of each reader before there is anything beside them.
-async fn undisturbed(sum: &Addr<Sum>, readers: &[Reader<'_>]) -> Vec<Duration> {
-    let stored = store(sum, 1_000..1_000 + EVENTS, || true).await;
-    let mut medians = Vec::new();
+/// Checks that the median of each reader is below the limit beside the slow handler, in one of some attempts: a handler that
+/// holds a reader back does so in each.
+async fn are_not_delayed(sum: &Addr<Sum>, is_open: &AtomicBool, readers: &[Reader<'_>]) {
+    // The slow handler begins with this one, when all readers go on.
+    let first = store(sum, 1_000..1_001, || true).await;
     for (_, seen) in readers {
-        medians.push(seen.median_delay(&stored).await);
+        seen.median_delay(&first).await;
     }
-    medians
-}
-
-/// Checks that one of some attempts keeps to the limit beside the slow handler: a machine that is busy delays everything now
-/// and then, and so the limit is above what the delays are without it.
-async fn are_not_delayed(
-    sum: &Addr<Sum>,
-    is_open: &AtomicBool,
-    readers: &[Reader<'_>],
-    before: &[Duration],
-) {
-    let mut medians = Vec::new();
+    let mut best = vec![Duration::MAX; readers.len()];
     for attempt in 0..ATTEMPTS {
         let first = 2_000 + attempt * EVENTS;
         let is_open = || is_open.load(Ordering::SeqCst);
         let stored = store(sum, first..first + EVENTS, is_open).await;
-        let (mut all, mut are_fast) = (Vec::new(), true);
-        for ((name, seen), before) in readers.iter().zip(before) {
-            let median = seen.median_delay(&stored).await;
-            are_fast &= median < MOST + *before * 2;
-            all.push((*name, median));
+        for ((_, seen), best) in readers.iter().zip(&mut best) {
+            *best = seen.median_delay(&stored).await.min(*best);
         }
-        if are_fast {
-            eprintln!("medians beside a slow handler: {all:?}, without it: {before:?}");
-            return;
+        if best.iter().all(|best| *best < MOST) {
+            break;
         }
-        medians.push(all);
     }
-    panic!("delayed by more than {MOST:?}: {medians:?}, without it: {before:?}");
+    for ((name, _), best) in readers.iter().zip(best) {
+        eprintln!("a {name} beside a slow handler: {best:?} in the median");
+        assert!(best < MOST, "{name}: {best:?}");
+    }
 }
 
 /// Follows all events with a live query until the task is dropped.
@@ -310,10 +298,9 @@ pub(crate) async fn a_slow_handler_and_an_idle_transaction_delay_no_reader(kind:
         .unwrap();
     let readers = [("query", &of_query), ("projection", &of_projection)];
     let sum = sum(&persistence, 1);
-    let before = undisturbed(&sum, &readers).await;
     let idle = Idle::open(&place).await;
     let slow = start_slow(&persistence, &place, &is_open, 1);
-    are_not_delayed(&sum, &is_open, &readers, &before).await;
+    are_not_delayed(&sum, &is_open, &readers).await;
     let end = newest(&persistence).await;
     quick.applied(&end, LONG).await.unwrap();
     assert!(
@@ -344,9 +331,8 @@ async fn a_slow_handler_in_another_file_delays_no_reader_on_sqlite() {
     let of_query = Seen::default();
     let following = follow(&persistence, &of_query);
     let sum = sum(&persistence, 1);
-    let before = undisturbed(&sum, &[("query", &of_query)]).await;
     let slow = start_slow(&persistence, &place, &is_open, 1);
-    are_not_delayed(&sum, &is_open, &[("query", &of_query)], &before).await;
+    are_not_delayed(&sum, &is_open, &[("query", &of_query)]).await;
     assert!(
         slow.status()
             .shares

@@ -44,6 +44,8 @@ pub(crate) struct ShareRunner<S: Source> {
     pub(crate) awaited: watch::Receiver<()>,
     /// Told when something was asked for about parked ids.
     pub(crate) requests: watch::Receiver<()>,
+    /// The ends of earlier runners of the same slices in this process: one id is never handed over twice at the same time.
+    pub(crate) ends_before: Vec<watch::Receiver<()>>,
 }
 
 /// A share that is gone on with.
@@ -65,7 +67,10 @@ pub(super) type Turn<T> = ControlFlow<End, T>;
 
 impl<S: Source> ShareRunner<S> {
     /// Goes on with a share until it is told to stop, or loses it.
-    pub(crate) async fn run(self, taken: TakenShare) -> End {
+    pub(crate) async fn run(mut self, taken: TakenShare) -> End {
+        if self.earlier_ones_have_ended().await.is_break() {
+            return End::Stopped;
+        }
         let begins_alone = !taken.was_released || taken.attempts > 0;
         let settings = &self.settings;
         let running = Running {
@@ -82,6 +87,19 @@ impl<S: Source> ShareRunner<S> {
             runner: self,
         };
         running.run().await
+    }
+
+    /// Waits until the earlier runners have ended, or it is told to stop.
+    async fn earlier_ones_have_ended(&mut self) -> ControlFlow<()> {
+        for mut end in std::mem::take(&mut self.ends_before) {
+            tokio::select! {
+                biased;
+                () = told(&mut self.stop) => return ControlFlow::Break(()),
+                // It is an error, because nothing is ever sent.
+                _ = end.changed() => {}
+            }
+        }
+        ControlFlow::Continue(())
     }
 }
 

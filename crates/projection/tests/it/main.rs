@@ -5,6 +5,7 @@ mod fixture;
 
 mod applied;
 mod attempts;
+mod divisions;
 mod leases;
 mod live;
 mod managing;

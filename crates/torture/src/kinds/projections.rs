@@ -28,8 +28,8 @@ pub(super) const KIND: Kind = Kind {
     worker: Some(workers::projections::work),
 };
 
-/// The least length of a run whose rounds are long.
-const LONG: Duration = Duration::from_secs(60);
+/// The least length of a run whose rounds are long: such a round alone takes some minutes.
+const LONG: Duration = Duration::from_secs(180);
 /// The number of processes that project at the same time, at most.
 const RUNNERS: usize = 4;
 /// The number of processes that write at the same time.
@@ -89,6 +89,8 @@ struct Round<'a> {
     run: &'a Run,
     name: String,
     size: Size,
+    /// True if ids are parked.
+    parks: bool,
     place: Place,
     /// The server; the field is after `place`, so that the place is gone before its server.
     server: Option<Server>,
@@ -137,6 +139,7 @@ impl<'a> Round<'a> {
             run,
             name,
             size: if is_long { FULL } else { SHORT },
+            parks: rng.bool(),
             place,
             server,
             config: file,
@@ -177,7 +180,10 @@ impl<'a> Round<'a> {
         self.hear_out(&mut last)?;
         last.ended(true)?;
         if !is_interrupted() {
-            judge::judge(self.run, &self.name, &self.place, &self.readers)?;
+            if self.parks {
+                self.run.add("rounds with parked ids", 1);
+            }
+            judge::judge(self.run, &self.name, &self.place, self.parks, &self.readers)?;
         }
         Ok(())
     }
@@ -330,6 +336,7 @@ impl<'a> Round<'a> {
         let assignment = Assignment {
             config: self.config.clone(),
             seed: rng.u64(..),
+            parks: self.parks,
             task,
         };
         let assignment = serde_json::to_string(&assignment)?;

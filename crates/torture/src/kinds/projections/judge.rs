@@ -1,16 +1,32 @@
 //! Compares what the projections made with what was stored, read by plain SQL.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use actix_persistence::storage_api::PersistenceId;
 
 use super::readers::Readers;
+use crate::workers::projections::read_models::{AT_LEAST_ONCE, CHANGES, ONCE};
 use crate::workers::projections::writing::has_tag;
 use crate::workers::projections::{TALLIED, TALLY};
 use crate::writers::id_of;
 use crate::{Backend, Place, Run, block_on};
 
 /// Reports whatever is missing, is there twice, or is out of order.
-pub(super) fn judge(run: &Run, name: &str, place: &Place, readers: &Readers) -> anyhow::Result<()> {
+pub(super) fn judge(
+    run: &Run,
+    name: &str,
+    place: &Place,
+    parks: bool,
+    readers: &Readers,
+) -> anyhow::Result<()> {
     let id = id_of(place);
+    let (name_column, item) = match place.backend() {
+        Backend::Mysql => (
+            "CONVERT(t.name USING utf8mb4)",
+            "CONVERT(t.item USING utf8mb4)",
+        ),
+        _ => ("t.name", "t.item"),
+    };
     let found = Found {
         stored: numbers_of(
             place,
@@ -31,8 +47,12 @@ pub(super) fn judge(run: &Run, name: &str, place: &Place, readers: &Readers) -> 
             "SELECT {id}, t.nr, t.process, t.is_holder, t.was_stored FROM least_log t ORDER BY t.row_nr"
         )))?,
         changes: numbers_of(place, &logged(id, "change_log"))?,
-        skipped: block_on(place.number("SELECT COUNT(*) FROM projection_skipped"))?,
+        parks,
+        skipped: block_on(
+            place.rows(&format!("SELECT {name_column}, {item} FROM projection_skipped t")),
+        )?,
     };
+    run.add("items dropped", found.skipped.len() as u64);
     let events: usize = found.stored.values().map(Vec::len).sum();
     let tagged = found.stored.values().flatten().filter(|nr| has_tag(**nr));
     let repeats = found.least.len().saturating_sub(tagged.count());
@@ -83,7 +103,10 @@ struct Found {
     /// Id, number, process, whether it had the share, whether the stored progress had the event.
     least: Vec<(String, i64, i64, i64, i64)>,
     changes: Numbers,
-    skipped: i64,
+    /// True if ids were parked, so that items may have been dropped.
+    parks: bool,
+    /// The projection and the text of each item that was dropped.
+    skipped: Vec<(String, String)>,
 }
 
 impl Found {
@@ -97,17 +120,34 @@ impl Found {
         self.check_once(&mut faults);
         self.check_least(&mut faults);
         self.check_changes(&mut faults);
-        if self.skipped != 0 {
-            faults.push(format!("{} items were skipped", self.skipped));
+        let mut skipped = BTreeSet::new();
+        for item in &self.skipped {
+            if !self.parks || !skipped.insert(item) {
+                faults.push(format!("skipped: {item:?}"));
+            }
         }
         faults
     }
 
-    /// Each event is logged once, in order, and counted once.
+    /// Returns whether an item of a projection was dropped.
+    fn has_dropped(&self, projection: &str, what: &str, id: &str, nr: i64) -> bool {
+        let item = format!("{what} {nr} of {:?}", PersistenceId::of_unique(id));
+        let mut skipped = self.skipped.iter();
+        skipped.any(|(of, text)| of == projection && *text == item)
+    }
+
+    /// Returns the numbers of the stored events of an id that a projection has not dropped.
+    fn kept(&self, projection: &str, id: &str) -> Vec<i64> {
+        let stored = numbers(&self.stored, id).iter().copied();
+        stored
+            .filter(|nr| !self.has_dropped(projection, "event", id, *nr))
+            .collect()
+    }
+
+    /// Each event is logged once, in order, and counted once, unless it was dropped.
     fn check_once(&self, faults: &mut Vec<String>) {
         for id in self.stored.keys().chain(self.once.keys()) {
-            let (stored, logged) = (numbers(&self.stored, id), numbers(&self.once, id));
-            if let Some(what) = differs(logged, stored) {
+            if let Some(what) = differs(numbers(&self.once, id), &self.kept(ONCE, id)) {
                 faults.push(format!("exactly once, {id:?} {what}"));
             }
         }
@@ -116,9 +156,10 @@ impl Found {
             .iter()
             .map(|(id, n, last)| (id, (*n, *last)))
             .collect();
-        for (id, stored) in &self.stored {
-            let expected = (stored.len() as i64, stored.len() as i64);
-            if counted.get(id) != Some(&expected) {
+        for id in self.stored.keys() {
+            let kept = self.kept(ONCE, id);
+            let expected = kept.last().map(|last| (kept.len() as i64, *last));
+            if counted.get(id) != expected.as_ref() {
                 let found = counted.get(id);
                 faults.push(format!(
                     "{id:?} has {expected:?} events and is counted {found:?}"
@@ -145,9 +186,12 @@ impl Found {
             }
         }
         for id in self.stored.keys().chain(first.keys()) {
-            let stored = numbers(&self.stored, id).iter().copied();
-            let stored: Vec<_> = stored.filter(|nr| has_tag(*nr)).collect();
-            if let Some(what) = differs(numbers(&first, id), &stored) {
+            let mut kept = self.kept(AT_LEAST_ONCE, id);
+            kept.retain(|nr| has_tag(*nr));
+            // One that was dropped may have been handled before.
+            let mut handled = numbers(&first, id).to_vec();
+            handled.retain(|nr| !self.has_dropped(AT_LEAST_ONCE, "event", id, *nr));
+            if let Some(what) = differs(&handled, &kept) {
                 faults.push(format!("at least once, {id:?} {what}"));
             }
         }
@@ -162,7 +206,10 @@ impl Found {
         }
         for id in self.states.keys().chain(self.changes.keys()) {
             let (stored, logged) = (numbers(&self.states, id), numbers(&self.changes, id));
-            if stored.last() != logged.last() {
+            let is_dropped = stored
+                .last()
+                .is_some_and(|last| self.has_dropped(CHANGES, "revision", id, *last));
+            if stored.last() != logged.last() && !is_dropped {
                 let (stored, logged) = (stored.last(), logged.last());
                 faults.push(format!(
                     "the last change of {id:?} is {stored:?}, and the last one projected {logged:?}"
@@ -203,7 +250,8 @@ mod tests {
             counts: vec![("a".to_owned(), 6, 6)],
             least: least(&[(3, 1, 0), (6, 1, 0), (3, 1, 0), (6, 0, 1)]),
             changes: of(&[1, 2]),
-            skipped: 0,
+            parks: false,
+            skipped: Vec::new(),
         }
     }
 
@@ -239,11 +287,42 @@ mod tests {
         is_found(|found| found.least = least(&[(3, 1, 0)]));
         is_found(|found| found.least = least(&[(6, 1, 0), (3, 1, 0)]));
         is_found(|found| found.least = least(&[(3, 1, 0), (6, 1, 0), (6, 1, 1)]));
-        is_found(|found| found.skipped = 1);
+        is_found(|found| found.skipped = dropped(&[(ONCE, "event 6")]));
         let changes: [&[i64]; 4] = [&[1], &[2, 2], &[2, 1], &[1, 2, 3]];
         for log in changes {
             is_found(|found| found.changes = Numbers::from([("a".to_owned(), log.to_vec())]));
         }
         is_found(|found| found.changes.clear());
+    }
+
+    fn dropped(items: &[(&str, &str)]) -> Vec<(String, String)> {
+        let item = |(of, text): &(&str, &str)| ((*of).to_owned(), format!("{text} of \"a\""));
+        items.iter().map(item).collect()
+    }
+
+    #[test]
+    fn what_was_dropped_is_missing_and_listed_once() {
+        let of = |numbers: &[i64]| Numbers::from([("a".to_owned(), numbers.to_vec())]);
+        let items = [
+            (ONCE, "event 6"),
+            (AT_LEAST_ONCE, "event 3"),
+            (CHANGES, "revision 2"),
+        ];
+        let found = || {
+            let mut found = right();
+            found.parks = true;
+            found.skipped = dropped(&items);
+            found.once = of(&[1, 2, 3, 4, 5]);
+            found.counts[0] = ("a".to_owned(), 5, 5);
+            found.changes = of(&[1]);
+            found
+        };
+        assert_eq!(found().faults(), [""; 0]);
+        let mut twice = found();
+        twice.skipped.push(twice.skipped[0].clone());
+        assert!(!twice.faults().is_empty());
+        let mut handled = found();
+        handled.once = of(&[1, 2, 3, 4, 5, 6]);
+        assert!(!handled.faults().is_empty());
     }
 }

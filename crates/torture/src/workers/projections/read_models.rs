@@ -1,5 +1,7 @@
 //! The projections make these: a log and counts exactly once, a log at least once, and a log of the changes of states.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use actix_persistence::Persistence;
@@ -23,6 +25,16 @@ pub(crate) const AT_LEAST_ONCE: &str = "at-least-once";
 pub(crate) const CHANGES: &str = "changes";
 /// One item in so many is refused after a part of its statements.
 const REFUSALS: u32 = 400;
+/// One item in so many is bad, where ids are parked: it is refused in three of four attempts, whoever makes them.
+const BAD: u64 = 25;
+
+/// True if bad items are refused in this process.
+static REFUSES_BAD: AtomicBool = AtomicBool::new(false);
+
+/// Refuses bad items from now on.
+pub(super) fn refuse_bad() {
+    REFUSES_BAD.store(true, Ordering::Release);
+}
 
 /// Returns the statements that make the tables. No key keeps a row from being there twice: that is for the judge to find.
 pub(crate) fn tables(backend: Backend) -> String {
@@ -70,7 +82,7 @@ impl ExactlyOnceHandler<EventEnvelope<Ticked>> for Once {
         }
         let log = "INSERT INTO once_log (persistence_id, nr) VALUES ($1, $2)";
         session.execute(log, [id.into(), nr.into()]).await?;
-        refuse_now_and_then()?;
+        refuse_now_and_then(id, nr)?;
         let count = "UPDATE once_count SET n = n + 1, last = $2 WHERE persistence_id = $1";
         if session.execute(count, [id.into(), nr.into()]).await? == 0 {
             let first = "INSERT INTO once_count (persistence_id, n, last) VALUES ($1, 1, $2)";
@@ -90,13 +102,10 @@ impl ExactlyOnceHandler<Changed<KeptState>> for Changes {
         session: &mut dyn Session,
         item: &Changed<KeptState>,
     ) -> Result<(), ExtensionError> {
-        let values = [
-            item.persistence_id().as_str().into(),
-            (item.revision() as i64).into(),
-        ];
+        let (id, nr) = (item.persistence_id().as_str(), item.revision() as i64);
         let log = "INSERT INTO change_log (persistence_id, nr) VALUES ($1, $2)";
-        session.execute(log, values).await?;
-        refuse_now_and_then()
+        session.execute(log, [id.into(), nr.into()]).await?;
+        refuse_now_and_then(id, nr)
     }
 }
 
@@ -130,6 +139,11 @@ impl AtLeastOnceHandler<EventEnvelope<Ticked>> for AtLeastOnce {
                         holder.as_deref() == owner.get().map(|owner| &**owner) && holder.is_some();
                     was_stored = has(&progress, id.slice(), &offset)?;
                 }
+                // One that is tried again waits until it was handled.
+                let waiting = "SELECT item_nr FROM projection_waiting
+                     WHERE name = $1 AND persistence_id = $2 AND item_nr = $3";
+                let values = [AT_LEAST_ONCE.into(), id.as_str().into(), nr.into()];
+                was_stored &= session.select(waiting, values).await?.is_empty();
                 let insert =
                     "INSERT INTO least_log (persistence_id, nr, process, is_holder, was_stored)
                      VALUES ($1, $2, $3, $4, $5)";
@@ -144,9 +158,10 @@ impl AtLeastOnceHandler<EventEnvelope<Ticked>> for AtLeastOnce {
                 Ok(())
             })
         });
-        refuse_now_and_then()?;
+        let id = item.persistence_id.as_str();
+        refuse_now_and_then(id, nr)?;
         self.persistence.transact(None, work).await?;
-        refuse_now_and_then()
+        refuse_now_and_then(id, nr)
     }
 }
 
@@ -161,9 +176,19 @@ fn has(progress: &Progress, slice: u16, after: &EventOffset) -> Result<bool, Ext
     Ok(offset.position(partition) >= after.position(partition))
 }
 
-fn refuse_now_and_then() -> Result<(), ExtensionError> {
-    match fastrand::u32(..REFUSALS) {
-        0 => Err("refused on purpose".into()),
-        _ => Ok(()),
+fn refuse_now_and_then(id: &str, nr: i64) -> Result<(), ExtensionError> {
+    let is_refused = match REFUSES_BAD.load(Ordering::Acquire) && is_bad(id, nr) {
+        true => fastrand::u32(..4) > 0,
+        false => fastrand::u32(..REFUSALS) == 0,
+    };
+    match is_refused {
+        true => Err("refused on purpose".into()),
+        false => Ok(()),
     }
+}
+
+fn is_bad(id: &str, nr: i64) -> bool {
+    let mut hasher = DefaultHasher::new();
+    (id, nr).hash(&mut hasher);
+    hasher.finish().is_multiple_of(BAD)
 }

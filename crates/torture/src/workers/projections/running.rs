@@ -12,7 +12,7 @@ use fastrand::Rng;
 use futures_util::TryStreamExt;
 use tokio::time::{Instant, sleep};
 
-use super::read_models::{AT_LEAST_ONCE, AtLeastOnce, CHANGES, Changes, ONCE, Once};
+use super::read_models::{AT_LEAST_ONCE, AtLeastOnce, CHANGES, Changes, ONCE, Once, refuse_bad};
 use super::writing::{THIRD, Ticked};
 use super::{TALLIED, TALLY};
 use crate::workers::kept::KeptState;
@@ -32,14 +32,18 @@ const NAMES: [&str; 3] = [ONCE, AT_LEAST_ONCE, CHANGES];
 pub(super) async fn project(
     persistence: &Persistence,
     lease: Duration,
+    parks: bool,
     seed: u64,
     told: &Told,
 ) -> anyhow::Result<()> {
     let mut rng = Rng::with_seed(seed);
     fastrand::seed(rng.u64(..));
+    if parks {
+        refuse_bad();
+    }
     let mut running = Vec::new();
     for name in NAMES {
-        let projection = start(persistence, name, lease, &mut rng)?;
+        let projection = start(persistence, name, lease, parks, &mut rng)?;
         // Someone may have been killed who had paused it.
         hear("resume", projection.resume().await);
         running.push(projection);
@@ -63,12 +67,13 @@ pub(super) async fn project(
             }
             3 => {
                 let name = NAMES[place];
-                let next = start(persistence, name, lease, &mut rng)?;
+                let next = start(persistence, name, lease, parks, &mut rng)?;
                 // Two of one process, for a while.
                 sleep(LONGEST_PAUSE.mul_f64(rng.f64())).await;
                 std::mem::replace(&mut running[place], next).stop().await;
                 count("clean stops");
             }
+            4..=6 if parks => ask(&running[place], &mut rng).await,
             _ => {}
         }
     }
@@ -78,8 +83,37 @@ pub(super) async fn project(
     Ok(())
 }
 
+/// Asks for something about an id that is parked, or about all of them.
+async fn ask(projection: &Projection, rng: &mut Rng) {
+    let Ok(parked) = projection.parked(None, 100).await else {
+        return;
+    };
+    if parked.is_empty() {
+        return;
+    }
+    let id = &parked[rng.usize(..parked.len())].persistence_id;
+    let id = (rng.u32(..4) > 0).then_some(id);
+    let asked = match rng.u32(..8) {
+        0 => projection.drop_all(id).await,
+        1 | 2 => projection.drop_first(id).await,
+        _ => projection.retry(id).await,
+    };
+    match asked {
+        Err(error) if error.to_string().contains("is not parked") => {}
+        asked => {
+            if hear("ask about what is parked", asked) {
+                count("requests about what is parked");
+            }
+        }
+    }
+}
+
 /// Projects until all that is stored is projected.
-pub(super) async fn finish(persistence: &Persistence, lease: Duration) -> anyhow::Result<()> {
+pub(super) async fn finish(
+    persistence: &Persistence,
+    lease: Duration,
+    parks: bool,
+) -> anyhow::Result<()> {
     let queries = persistence.event_queries(None)?;
     let all = EventSelection::all().of_entity_type(TALLY);
     let mut events = queries.current_event_records(all, EventOffset::start());
@@ -96,24 +130,35 @@ pub(super) async fn finish(persistence: &Persistence, lease: Duration) -> anyhow
     let mut rng = Rng::with_seed(0);
     let mut running = Vec::new();
     for name in NAMES {
-        running.push(start(persistence, name, lease, &mut rng)?);
+        running.push(start(persistence, name, lease, parks, &mut rng)?);
     }
     for projection in running {
         let is_done = async |within| match projection.key().name() {
             CHANGES => projection.applied(&last, within).await,
             _ => projection.applied(&newest, within).await,
         };
+        let is_done = async |within| {
+            is_done(within).await.map_err(|error| error.to_string())?;
+            match projection.parked(None, 1).await {
+                Ok(parked) if parked.is_empty() => Ok(()),
+                Ok(parked) => {
+                    let _ = projection.retry(None).await;
+                    sleep(LONGEST_PAUSE).await;
+                    Err(format!("{parked:?}"))
+                }
+                Err(error) => Err(error.to_string()),
+            }
+        };
         let (mut reached, mut advanced) = (None, Instant::now());
         while let Err(error) = is_done(Duration::from_millis(500)).await {
+            count("looks in the end");
             // Someone may have been killed who had paused it.
             hear("resume", projection.resume().await);
             let record = projection.record().await.ok().flatten();
-            let progress: Option<Vec<_>> = record.as_ref().map(|record| {
-                record
-                    .shares
-                    .iter()
-                    .map(|share| share.progress.clone())
-                    .collect()
+            let progress = record.as_ref().map(|record| {
+                let shares = record.shares.iter();
+                let shares: Vec<_> = shares.map(|share| share.progress.clone()).collect();
+                (shares, record.parked)
             });
             if progress != reached {
                 (reached, advanced) = (progress, Instant::now());
@@ -136,9 +181,10 @@ fn start(
     persistence: &Persistence,
     name: &'static str,
     lease: Duration,
+    parks: bool,
     rng: &mut Rng,
 ) -> anyhow::Result<Projection> {
-    let change = settings(lease, rng);
+    let change = settings(lease, parks, rng);
     let new = persistence.projection(name);
     let events = EventSelection::all().of_entity_type(TALLY);
     let started = match name {
@@ -166,7 +212,11 @@ fn start(
     started.with_context(|| format!("{name} cannot be started"))
 }
 
-fn settings(lease: Duration, rng: &mut Rng) -> impl FnOnce(&mut ProjectionSettings) + use<> {
+fn settings(
+    lease: Duration,
+    parks: bool,
+    rng: &mut Rng,
+) -> impl FnOnce(&mut ProjectionSettings) + use<> {
     let (shares, group_size) = (SHARES[rng.usize(..SHARES.len())], rng.usize(1..=40));
     let within = Duration::from_millis(if rng.bool() { 0 } else { rng.u64(1..=20) });
     move |settings| {
@@ -178,8 +228,11 @@ fn settings(lease: Duration, rng: &mut Rng) -> impl FnOnce(&mut ProjectionSettin
         settings.max_back_off = Duration::from_millis(100);
         settings.idle_progress = Duration::from_millis(50);
         // Kills and refusals come again and again, and none of it is to halt anything.
-        settings.on_failure = OnFailure::Stop;
-        settings.max_attempts = 1_000;
+        (settings.on_failure, settings.max_attempts) = match parks {
+            true => (OnFailure::Park, 2),
+            false => (OnFailure::Stop, 1_000),
+        };
+        settings.max_parked_ids = 10_000;
     }
 }
 
