@@ -10,9 +10,9 @@ use async_trait::async_trait;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, StreamExt};
-use tokio::sync::watch;
 
 use crate::source::Source;
+use crate::tenure::Tenure;
 use crate::{AtLeastOnceHandler, ExactlyOnceHandler, GroupHandler};
 
 /// The way in which items reach the handler.
@@ -77,11 +77,12 @@ impl<S: Source> Delivery<S> {
     /// Handles the items before the transaction, if that is the way: those of one id in order, those of several at the same
     /// time.
     ///
-    /// Once it is told to stop, no further item is handed over, and those that are under way end.
+    /// Once it is told to stop, no further item is handed over, and those that are under way end. None is handed over while the
+    /// lease is over either: another process may have the share.
     pub(crate) async fn before(
         &self,
         items: Vec<&S::Item>,
-        stop: &watch::Receiver<bool>,
+        tenure: &Tenure,
     ) -> Result<(), NotHandled> {
         let Delivery::Before(handler, concurrency) = self else {
             return Ok(());
@@ -99,7 +100,7 @@ impl<S: Source> Delivery<S> {
         }
         let handled: Vec<BoxFuture<'_, _>> = of_ids
             .into_iter()
-            .map(|items| handle_all(&**handler, items, stop).boxed())
+            .map(|items| handle_all(&**handler, items, tenure.clone()).boxed())
             .collect();
         // All of them end before the first error is reported: a repetition must not run beside what is left of this one.
         let ends: Vec<Result<(), NotHandled>> = stream::iter(handled)
@@ -114,10 +115,10 @@ impl<S: Source> Delivery<S> {
 async fn handle_all<T: Send + Sync + 'static>(
     handler: &dyn AtLeastOnceHandler<T>,
     items: Vec<&T>,
-    stop: &watch::Receiver<bool>,
+    mut tenure: Tenure,
 ) -> Result<(), NotHandled> {
     for item in items {
-        if *stop.borrow() {
+        if !tenure.lasts().await {
             return Err(NotHandled::Stopped);
         }
         let handled = handle(handler, item).await;

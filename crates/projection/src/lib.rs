@@ -22,6 +22,7 @@ mod share;
 mod source;
 mod status;
 mod stored_projection;
+mod tenure;
 mod to_actor;
 
 pub use handlers::{AtLeastOnceHandler, ExactlyOnceHandler, GroupHandler};

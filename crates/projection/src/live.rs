@@ -11,8 +11,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::membership::told;
 use crate::pieces::has_reached_text;
+use crate::tenure::told;
 use crate::{MakeLiveError, StoredProjection};
 
 /// The delay between two looks at both versions.

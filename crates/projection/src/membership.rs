@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep};
 use crate::ProjectionSettings;
 use crate::chain_of::chain_of;
 use crate::status::Board;
+use crate::tenure::told;
 
 /// The part of a lease after which this process stops, so that it has stopped when the lease is over.
 const SAFE_PART: f64 = 0.8;
@@ -98,9 +99,4 @@ impl Membership {
 fn is_missing(attended: &Result<ProjectionRecord, StorageError>) -> bool {
     let error = attended.as_ref().err();
     error.is_some_and(|error| error.kind() == StorageErrorKind::Unsupported)
-}
-
-/// Waits until a switch is true, or nobody is left to set it.
-pub(crate) async fn told(switch: &mut watch::Receiver<bool>) {
-    let _ = switch.wait_for(|is_on| *is_on).await;
 }

@@ -15,11 +15,12 @@ use tokio::time::{Instant, sleep};
 use crate::ProjectionSettings;
 use crate::chain_of::chain_of;
 use crate::delivery::Delivery;
-use crate::membership::{Membership, told};
+use crate::membership::Membership;
 use crate::quota::quota;
 use crate::share::{End, ShareRunner};
 use crate::source::Source;
 use crate::status::{Board, ShareState};
+use crate::tenure::{Tenure, told};
 
 /// Takes part in a projection.
 pub(crate) struct Node<S: Source> {
@@ -203,8 +204,10 @@ impl<S: Source> Node<S> {
             delivery: Arc::clone(&self.delivery),
             settings: self.settings.clone(),
             board: Arc::clone(&self.board),
-            renewed: held.renewed.clone(),
-            stop: stops,
+            tenure: Tenure {
+                renewed: held.renewed.clone(),
+                stop: stops,
+            },
             awaited: self.awaited.clone(),
             requests: self.requests.clone(),
             ends_before,

@@ -152,7 +152,10 @@ impl<S: Source> Running<S> {
         let commit = commit.with_handled(number);
         let delivery = Arc::clone(&self.runner.delivery);
         let handled = ranges.iter().flat_map(|range| &items[range.clone()]);
-        match delivery.before(handled.collect(), &self.runner.stop).await {
+        match delivery
+            .before(handled.collect(), &self.runner.tenure)
+            .await
+        {
             Ok(()) => {}
             Err(NotHandled::Stopped) => return ControlFlow::Break(super::End::Stopped),
             Err(NotHandled::Refused(error)) => {

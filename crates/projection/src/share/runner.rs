@@ -6,17 +6,16 @@ use std::sync::Arc;
 use actix_persistence_storage_api::{BackOff, OffsetStore, Progress, ShareClaim, TakenShare};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
 
 use super::parking::Parked;
 use super::reader::{Read, Reader};
 use crate::ProjectionSettings;
 use crate::chain_of::chain_of;
 use crate::delivery::Delivery;
-use crate::membership::told;
 use crate::pieces::Pieces;
 use crate::source::Source;
 use crate::status::Board;
+use crate::tenure::Tenure;
 
 /// The end of the time in which this process has a share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +35,7 @@ pub(crate) struct ShareRunner<S: Source> {
     pub(crate) delivery: Arc<Delivery<S>>,
     pub(crate) settings: ProjectionSettings,
     pub(crate) board: Arc<Board>,
-    /// The time until which this process may go on, as far as it knows.
-    pub(crate) renewed: watch::Receiver<Instant>,
-    /// True once the share is to be stopped.
-    pub(crate) stop: watch::Receiver<bool>,
+    pub(crate) tenure: Tenure,
     /// Told while somebody waits for the progress.
     pub(crate) awaited: watch::Receiver<()>,
     /// Told when something was asked for about parked ids.
@@ -94,7 +90,7 @@ impl<S: Source> ShareRunner<S> {
         for mut end in std::mem::take(&mut self.ends_before) {
             tokio::select! {
                 biased;
-                () = told(&mut self.stop) => return ControlFlow::Break(()),
+                () = self.tenure.ends() => return ControlFlow::Break(()),
                 // It is an error, because nothing is ever sent.
                 _ = end.changed() => {}
             }
@@ -134,7 +130,7 @@ impl<S: Source> Running<S> {
         loop {
             let read = tokio::select! {
                 biased;
-                () = told(&mut self.runner.stop) => return ControlFlow::Break(End::Stopped),
+                () = self.runner.tenure.ends() => return ControlFlow::Break(End::Stopped),
                 () = self.parked.look_is_due(&mut self.runner.requests) => {
                     self.carry_out_requests().await?;
                     continue;

@@ -7,9 +7,8 @@ use actix_persistence_storage_api::{
 };
 use tokio::time::{Instant, sleep};
 
-use super::runner::{End, Running, ShareRunner, Turn};
+use super::runner::{End, Running, Turn};
 use crate::chain_of::chain_of;
-use crate::membership::told;
 use crate::source::Source;
 use crate::status::ShareState;
 
@@ -175,29 +174,16 @@ impl<S: Source> Running<S> {
         let delay = self.back_off.next_delay();
         tokio::select! {
             biased;
-            () = told(&mut self.runner.stop) => ControlFlow::Break(End::Stopped),
+            () = self.runner.tenure.ends() => ControlFlow::Break(End::Stopped),
             () = sleep(delay) => ControlFlow::Continue(()),
         }
     }
 
     /// Waits while the lease is over as far as this process knows: another one may have the share.
     pub(super) async fn lease_lasts(&mut self) -> Turn<()> {
-        let ShareRunner { renewed, stop, .. } = &mut self.runner;
-        loop {
-            if *stop.borrow() {
-                return ControlFlow::Break(End::Stopped);
-            }
-            if Instant::now() < *renewed.borrow_and_update() {
-                return ControlFlow::Continue(());
-            }
-            let renewed = tokio::select! {
-                () = told(stop) => Ok(()),
-                renewed = renewed.changed() => renewed,
-            };
-            if renewed.is_err() {
-                // Nobody is left to renew it.
-                return ControlFlow::Break(End::Stopped);
-            }
+        match self.runner.tenure.lasts().await {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(End::Stopped),
         }
     }
 }

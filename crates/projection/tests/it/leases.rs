@@ -71,3 +71,29 @@ async fn leases_are_renewed_while_a_take_hangs() {
     tokio::time::timeout(LONG, projection.stop()).await.unwrap();
     held.release_all();
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_more_of_a_group_is_handed_over_once_the_lease_is_over() {
+    let fixture = Fixture::new();
+    let store = fixture.offset_store();
+    let heard = Heard::with_turns(0);
+    for (number, word) in [(1, "one"), (2, "two")] {
+        fixture.say(&id_in(0), number, word).await;
+    }
+    let projection = fixture.start(Arc::clone(&store), Arc::clone(&heard), |settings| {
+        settings.lease = Duration::from_millis(80);
+    });
+    until(async || heard.begun() == ["one"]).await;
+    let failing = store.on(Operation::AttendProjection);
+    let failing = failing.fail(Fault::new(StorageErrorKind::Unavailable));
+    // More often than a lease has room for.
+    until(async || failing.met() > 20).await;
+    heard.turns.add_permits(10);
+    until(async || heard.words() == ["one"]).await;
+    let before = failing.met();
+    until(async || failing.met() > before + 8).await;
+    assert_eq!(heard.begun(), ["one"]);
+    failing.end();
+    until(async || heard.words() == ["one", "two"]).await;
+    projection.stop().await;
+}

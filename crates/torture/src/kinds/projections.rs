@@ -46,6 +46,9 @@ const SERVER_AWAY: Duration = Duration::from_millis(800);
 /// The time within which processes that project are killed as often as a phase wants it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The time between two looks at what is projected.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
+
 /// The size of a round.
 struct Size {
     ids: u32,
@@ -56,6 +59,8 @@ struct Size {
     kills: u64,
     /// The longest time for which a process projects before something happens to it.
     longest_life: Duration,
+    /// One item in so many is refused again and again, where ids are parked.
+    bad: u64,
 }
 
 /// 100,000 events of 1,000 ids, 50 kills, and 10 of the server.
@@ -65,6 +70,7 @@ const FULL: Size = Size {
     phases: 10,
     kills: 5,
     longest_life: Duration::from_secs(8),
+    bad: 400,
 };
 const SHORT: Size = Size {
     ids: 24,
@@ -72,6 +78,7 @@ const SHORT: Size = Size {
     phases: 3,
     kills: 1,
     longest_life: Duration::from_millis(2_500),
+    bad: 25,
 };
 
 fn run(run: &Run) -> anyhow::Result<()> {
@@ -214,12 +221,30 @@ impl<'a> Round<'a> {
                 anyhow::ensure!(since.elapsed() < PATIENCE, "no process was killed");
                 std::thread::sleep(Duration::from_millis(5));
             }
+            self.wait_for_projected((phase - 1) * self.size.events * u64::from(self.size.ids));
             if !self.goes_on() {
                 break;
             }
             self.run.cycle();
         }
         Ok(())
+    }
+
+    /// Waits until so many events are projected, for a while: those who project are to be killed while there is work, and one
+    /// that nobody kills does the rest.
+    fn wait_for_projected(&self, events: u64) {
+        let since = Instant::now();
+        while since.elapsed() < PATIENCE && self.goes_on() {
+            let projected = block_on(self.place.rows("SELECT COUNT(*) FROM once_log"));
+            // The database may be busy.
+            let projected = projected
+                .ok()
+                .and_then(|rows: Vec<(i64,)>| rows.first().copied());
+            if projected.is_some_and(|(projected,)| projected as u64 >= events) {
+                break;
+            }
+            self.sleep(BETWEEN_LOOKS);
+        }
     }
 
     fn goes_on(&self) -> bool {
@@ -336,7 +361,7 @@ impl<'a> Round<'a> {
         let assignment = Assignment {
             config: self.config.clone(),
             seed: rng.u64(..),
-            parks: self.parks,
+            bad: self.parks.then_some(self.size.bad),
             task,
         };
         let assignment = serde_json::to_string(&assignment)?;

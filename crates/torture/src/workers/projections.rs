@@ -33,8 +33,8 @@ pub(crate) struct Assignment {
     /// The path of the config file.
     pub(crate) config: PathBuf,
     pub(crate) seed: u64,
-    /// True if ids are parked whose items are refused.
-    pub(crate) parks: bool,
+    /// If ids are parked: one item in so many is refused again and again.
+    pub(crate) bad: Option<u64>,
     pub(crate) task: Task,
 }
 
@@ -63,14 +63,14 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
     run_until_told(async |told| {
         let persistence = open(Config::from_file(&assignment.config)?).await?;
         persistence.ready().await?;
-        let (seed, parks) = (assignment.seed, assignment.parks);
+        let (seed, bad) = (assignment.seed, assignment.bad);
         match assignment.task {
             Task::Write { ids, upto } => writing::write(&persistence, ids, upto, seed).await?,
             Task::Read { readings } => reading::read(&persistence, readings, seed, &told).await?,
             Task::Project { lease } => {
-                running::project(&persistence, lease, parks, seed, &told).await?;
+                running::project(&persistence, lease, bad, seed, &told).await?;
             }
-            Task::Finish { lease } => running::finish(&persistence, lease, parks).await?,
+            Task::Finish { lease } => running::finish(&persistence, lease, bad.is_some()).await?,
         }
         let report = persistence.stop(STOP_DEADLINE).await;
         anyhow::ensure!(report.is_complete(), "{report}");

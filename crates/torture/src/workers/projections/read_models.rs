@@ -1,7 +1,6 @@
 //! The projections make these: a log and counts exactly once, a log at least once, and a log of the changes of states.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use actix_persistence::Persistence;
@@ -23,17 +22,17 @@ pub(crate) const ONCE: &str = "once";
 pub(crate) const AT_LEAST_ONCE: &str = "at-least-once";
 /// The name of the one of the changes of states, exactly once.
 pub(crate) const CHANGES: &str = "changes";
-/// One item in so many is refused after a part of its statements.
-const REFUSALS: u32 = 400;
-/// One item in so many is bad, where ids are parked: it is refused in three of four attempts, whoever makes them.
-const BAD: u64 = 25;
+/// One item in so many is refused after a part of its statements. Each takes its group along, whose items then have
+/// transactions of their own.
+const REFUSALS: u32 = 1_000;
 
-/// True if bad items are refused in this process.
-static REFUSES_BAD: AtomicBool = AtomicBool::new(false);
+/// The refusals of this process, if it has any: one item in so many is bad, where ids are parked, and refused in three of four
+/// attempts, whoever makes them.
+static REFUSALS_OF_BAD: OnceLock<Option<u64>> = OnceLock::new();
 
-/// Refuses bad items from now on.
-pub(super) fn refuse_bad() {
-    REFUSES_BAD.store(true, Ordering::Release);
+/// Refuses items from now on, and bad ones, of which there is one in so many.
+pub(super) fn refuse(bad: Option<u64>) {
+    let _ = REFUSALS_OF_BAD.set(bad);
 }
 
 /// Returns the statements that make the tables. No key keeps a row from being there twice: that is for the judge to find.
@@ -177,7 +176,10 @@ fn has(progress: &Progress, slice: u16, after: &EventOffset) -> Result<bool, Ext
 }
 
 fn refuse_now_and_then(id: &str, nr: i64) -> Result<(), ExtensionError> {
-    let is_refused = match REFUSES_BAD.load(Ordering::Acquire) && is_bad(id, nr) {
+    let Some(bad) = REFUSALS_OF_BAD.get() else {
+        return Ok(());
+    };
+    let is_refused = match bad.is_some_and(|bad| is_bad(id, nr, bad)) {
         true => fastrand::u32(..4) > 0,
         false => fastrand::u32(..REFUSALS) == 0,
     };
@@ -187,8 +189,8 @@ fn refuse_now_and_then(id: &str, nr: i64) -> Result<(), ExtensionError> {
     }
 }
 
-fn is_bad(id: &str, nr: i64) -> bool {
+fn is_bad(id: &str, nr: i64, one_in: u64) -> bool {
     let mut hasher = DefaultHasher::new();
     (id, nr).hash(&mut hasher);
-    hasher.finish().is_multiple_of(BAD)
+    hasher.finish().is_multiple_of(one_in)
 }

@@ -1,5 +1,6 @@
 //! Runs the projections, and manages them at random.
 
+use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use fastrand::Rng;
 use futures_util::TryStreamExt;
 use tokio::time::{Instant, sleep};
 
-use super::read_models::{AT_LEAST_ONCE, AtLeastOnce, CHANGES, Changes, ONCE, Once, refuse_bad};
+use super::read_models::{AT_LEAST_ONCE, AtLeastOnce, CHANGES, Changes, ONCE, Once, refuse};
 use super::writing::{THIRD, Ticked};
 use super::{TALLIED, TALLY};
 use crate::workers::kept::KeptState;
@@ -24,6 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const SHARES: [u16; 4] = [1, 4, 2, 7];
 /// The longest time between two changes.
 const LONGEST_PAUSE: Duration = Duration::from_millis(120);
+/// The numbers of items of a group.
+const GROUPS: RangeInclusive<usize> = 1..=60;
 
 /// Each of the projections.
 const NAMES: [&str; 3] = [ONCE, AT_LEAST_ONCE, CHANGES];
@@ -32,18 +35,17 @@ const NAMES: [&str; 3] = [ONCE, AT_LEAST_ONCE, CHANGES];
 pub(super) async fn project(
     persistence: &Persistence,
     lease: Duration,
-    parks: bool,
+    bad: Option<u64>,
     seed: u64,
     told: &Told,
 ) -> anyhow::Result<()> {
     let mut rng = Rng::with_seed(seed);
     fastrand::seed(rng.u64(..));
-    if parks {
-        refuse_bad();
-    }
+    refuse(bad);
+    let parks = bad.is_some();
     let mut running = Vec::new();
     for name in NAMES {
-        let projection = start(persistence, name, lease, parks, &mut rng)?;
+        let projection = start(persistence, name, lease, parks, GROUPS, &mut rng)?;
         // Someone may have been killed who had paused it.
         hear("resume", projection.resume().await);
         running.push(projection);
@@ -67,7 +69,7 @@ pub(super) async fn project(
             }
             3 => {
                 let name = NAMES[place];
-                let next = start(persistence, name, lease, parks, &mut rng)?;
+                let next = start(persistence, name, lease, parks, GROUPS, &mut rng)?;
                 // Two of one process, for a while.
                 sleep(LONGEST_PAUSE.mul_f64(rng.f64())).await;
                 std::mem::replace(&mut running[place], next).stop().await;
@@ -130,7 +132,8 @@ pub(super) async fn finish(
     let mut rng = Rng::with_seed(0);
     let mut running = Vec::new();
     for name in NAMES {
-        running.push(start(persistence, name, lease, parks, &mut rng)?);
+        let large = *GROUPS.end()..=*GROUPS.end();
+        running.push(start(persistence, name, lease, parks, large, &mut rng)?);
     }
     for projection in running {
         let is_done = async |within| match projection.key().name() {
@@ -182,9 +185,10 @@ fn start(
     name: &'static str,
     lease: Duration,
     parks: bool,
+    groups: RangeInclusive<usize>,
     rng: &mut Rng,
 ) -> anyhow::Result<Projection> {
-    let change = settings(lease, parks, rng);
+    let change = settings(lease, parks, groups, rng);
     let new = persistence.projection(name);
     let events = EventSelection::all().of_entity_type(TALLY);
     let started = match name {
@@ -215,9 +219,10 @@ fn start(
 fn settings(
     lease: Duration,
     parks: bool,
+    groups: RangeInclusive<usize>,
     rng: &mut Rng,
 ) -> impl FnOnce(&mut ProjectionSettings) + use<> {
-    let (shares, group_size) = (SHARES[rng.usize(..SHARES.len())], rng.usize(1..=40));
+    let (shares, group_size) = (SHARES[rng.usize(..SHARES.len())], rng.usize(groups));
     let within = Duration::from_millis(if rng.bool() { 0 } else { rng.u64(1..=20) });
     move |settings| {
         settings.shares = shares;
