@@ -5,7 +5,7 @@ pub(crate) mod numbering;
 mod replay;
 mod take_over;
 
-use actix_persistence_sql::{Group, JournalDialect, Opening, SqlError, SqlNames};
+use actix_persistence_sql::{Appended, Group, JournalDialect, Opening, SqlError, SqlNames};
 use actix_persistence_storage_api::{
     PageLimit, PersistenceId, ReplayPage, ReplayRange, TakeOverRequest, TakenOver,
 };
@@ -36,7 +36,7 @@ impl JournalDialect for Mysql {
         queries: &JournalQueries,
         group: Group,
         opening: Opening,
-    ) -> Result<Vec<PersistenceId>, SqlError> {
+    ) -> Result<Appended, SqlError> {
         append::append(connection, queries, group, opening).await
     }
 

@@ -5,7 +5,9 @@ pub(crate) mod columns;
 mod replay;
 mod take_over;
 
-use actix_persistence_sql::{Group, JournalDialect, Opening, PageRequest, SqlError, SqlNames};
+use actix_persistence_sql::{
+    Appended, Group, JournalDialect, Opening, PageRequest, SqlError, SqlNames,
+};
 use actix_persistence_storage_api::{
     PageLimit, PersistenceId, ReplayPage, ReplayRange, TakeOverRequest, TakenOver,
 };
@@ -37,7 +39,7 @@ impl JournalDialect for Postgres {
         queries: &PostgresQueries,
         group: Group,
         _: Opening,
-    ) -> Result<Vec<PersistenceId>, SqlError> {
+    ) -> Result<Appended, SqlError> {
         append::append(connection, queries, group).await
     }
 

@@ -9,6 +9,7 @@ pub mod live_events;
 pub mod migrations;
 pub mod opening;
 pub mod pages;
+pub mod recent_events;
 pub mod refusals;
 pub mod rows;
 pub mod schema_versions;
@@ -58,7 +59,7 @@ macro_rules! test_pages {
     };
 }
 
-/// Makes a test of each function in [`event_queries`] and [`live_events`].
+/// Makes a test of each function in [`event_queries`], [`recent_events`] and [`live_events`].
 #[macro_export]
 macro_rules! test_event_queries {
     ($tables:expr) => {
@@ -73,8 +74,14 @@ macro_rules! test_event_queries {
             readers_get_each_event_once_in_order_beside_writers
             events_deleted_between_pages_are_passed_by
         }
+        $crate::test_functions! { $tables; journal::recent_events;
+            an_event_that_is_still_kept_is_confirmed_and_not_read
+            an_event_whose_row_has_another_sum_is_read_again
+            pages_of_recent_events_are_what_another_opening_reads;
+        }
         $crate::test_functions! { $tables; journal::live_events; ;
             live_streams_get_each_event_once_in_order_beside_writers
+            live_streams_of_a_writer_get_each_event_once_in_order
         }
     };
 }

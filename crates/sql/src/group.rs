@@ -19,6 +19,28 @@ pub struct Group {
     pub heads: Vec<Head>,
     /// The events of all ids; those of one id in order.
     pub events: Vec<EventRow>,
+    /// True if the numbers of the events in the order of commits are asked for.
+    pub asks_numbers: bool,
+}
+
+/// The outcome of a group.
+#[derive(Clone, Debug, Default)]
+pub struct Appended {
+    /// The ids that lost: nothing of them is stored.
+    pub losers: Vec<PersistenceId>,
+    /// The number in the order of commits of each event of the group, in their order. May be empty if an id lost, or if the
+    /// group did not ask.
+    pub numbers: Vec<i64>,
+}
+
+/// A group of which these ids lost.
+impl From<Vec<PersistenceId>> for Appended {
+    fn from(losers: Vec<PersistenceId>) -> Self {
+        Self {
+            losers,
+            numbers: Vec::new(),
+        }
+    }
 }
 
 /// The condition on the head of an id under which its events are stored, and the head afterwards.

@@ -5,6 +5,7 @@ mod event_queries;
 mod events;
 mod hints;
 mod holders;
+mod recent;
 mod sweeper;
 
 use std::collections::HashMap;
@@ -29,12 +30,13 @@ use crate::schema::StoreSchema;
 use crate::turns::Turns;
 use crate::values::Values;
 use crate::{
-    ConnectionOf, Dialect, EventQueryStatements, Group, InvalidOption, JournalStatements, RowOf,
-    Settings, SqlError, SqlNames, SqlxDatabase,
+    Appended, ConnectionOf, Dialect, EventQueryStatements, Group, InvalidOption, JournalStatements,
+    RowOf, Settings, SqlError, SqlNames, SqlxDatabase,
 };
 
 use delete::Chunk;
 use hints::Hints;
+use recent::{Kept, Recent};
 use sweeper::Sweeper;
 
 pub use events::{QueriedContent, QueriedEvent};
@@ -58,6 +60,7 @@ pub struct SqlJournal<D: Dialect> {
     turns: Turns,
     heads: Arc<ReadLine<PersistenceId, StreamHead>>,
     pages: Arc<ReadLine<PageRequest, ReplayPage>>,
+    recent: Arc<Recent>,
     options: D::Options,
 }
 
@@ -102,6 +105,7 @@ impl<D: Dialect> SqlJournal<D> {
             turns: Turns::new(),
             heads: Arc::new(ReadLine::new(D::SHARED_HEADS)),
             pages: Arc::new(ReadLine::new(D::SHARED_PAGES)),
+            recent: Arc::default(),
             options,
         })
     }
@@ -125,10 +129,30 @@ impl<D: Dialect> SqlJournal<D> {
         self.schema.script(roles)
     }
 
-    async fn append(&self, group: Group) -> Result<Vec<PersistenceId>, StorageError> {
+    /// Stores a group, and keeps its events for those who read the tail; returns the ids that lost.
+    async fn store(&self, mut group: Group) -> Result<Vec<PersistenceId>, StorageError> {
         if group.heads.is_empty() {
             return Ok(Vec::new());
         }
+        let copies = self.recent.copies(&mut group);
+        let appended = self.append(group).await?;
+        if let Some(copies) = copies
+            && appended.losers.is_empty()
+            && appended.numbers.len() == copies.len()
+        {
+            let stored = copies.into_iter().zip(appended.numbers);
+            self.recent.keep(stored.filter_map(|(row, ordering)| {
+                Some(Kept {
+                    partition: self.event_queries.partition_of(row.slice).ok()?,
+                    ordering,
+                    row: Arc::new(row),
+                })
+            }));
+        }
+        Ok(appended.losers)
+    }
+
+    async fn append(&self, group: Group) -> Result<Appended, StorageError> {
         let queries = Arc::clone(&self.queries);
         let operation = Operation::WriteMessages;
         let append = work_on::<D, _, _, _>(move |connection, group, opening| {
@@ -332,7 +356,7 @@ impl<D: Dialect> Journal for SqlJournal<D> {
         let limit = self.options.store().max_event_bytes;
         let refusal = |event: &EventRecord| refusal::of_event::<D>(&self.options, event);
         let (mut plan, group) = plan(writes, limit, refusal);
-        let mut losers = self.append(group).await?;
+        let mut losers = self.store(group).await?;
         losers.append(&mut plan.take_lost());
         Ok(plan.outcomes(&self.positions(losers).await))
     }

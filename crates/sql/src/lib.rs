@@ -43,9 +43,9 @@ pub use dialect::{
     StateDialect, StateRows, StatementDialect, TransactionDialect, VersionTexts,
 };
 pub use event_statements::{
-    EventQueryStatements, EventSourceStatements, EventSourceTexts, EventTexts,
+    EventQueryStatements, EventSourceStatements, EventSourceTexts, EventTexts, OfPartitions,
 };
-pub use group::{EventRow, Group, Head};
+pub use group::{Appended, EventRow, Group, Head};
 pub use journal::{HintSender, QueriedContent, QueriedEvent, SqlJournal};
 pub use literal_text::LiteralText;
 pub use names::SqlNames;

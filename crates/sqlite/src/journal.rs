@@ -9,7 +9,8 @@ mod replay;
 mod take_over;
 
 use actix_persistence_sql::{
-    AtOnce, ConnectionOf, Group, JournalDialect, Opening, QueriedEvent, RowOf, SqlError, SqlNames,
+    Appended, AtOnce, ConnectionOf, Group, JournalDialect, Opening, QueriedEvent, RowOf, SqlError,
+    SqlNames,
 };
 use actix_persistence_storage_api::{
     PageLimit, PersistenceId, ReplayPage, ReplayRange, TakeOverRequest, TakenOver,
@@ -44,7 +45,7 @@ impl JournalDialect for Sqlite {
         queries: &JournalQueries,
         group: Group,
         opening: Opening,
-    ) -> Result<Vec<PersistenceId>, SqlError> {
+    ) -> Result<Appended, SqlError> {
         append::append(connection, queries, group, opening).await
     }
 
@@ -60,7 +61,7 @@ impl JournalDialect for Sqlite {
         connection: &mut ConnectionOf<Self>,
         queries: &JournalQueries,
         group: Group,
-    ) -> Result<AtOnce, SqlError> {
+    ) -> Result<AtOnce<Appended>, SqlError> {
         append::at_once::append(connection, queries, group).await
     }
 

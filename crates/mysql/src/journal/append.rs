@@ -6,7 +6,7 @@ mod insert;
 use std::collections::{HashMap, HashSet};
 
 use actix_persistence_sql::{
-    ConnectionOf, Group, Head, Opening, SqlError, Values, get_integer, get_key,
+    Appended, ConnectionOf, Group, Head, Opening, SqlError, Values, get_integer, get_key,
 };
 use actix_persistence_storage_api::{PersistenceId, WriterId};
 use sqlx::{Executor, MySqlConnection};
@@ -15,23 +15,21 @@ use crate::Mysql;
 use crate::journal::numbering;
 use crate::queries::{BEGIN, JournalQueries, ROLLBACK, chunk_sizes};
 
-/// Stores the events of the ids that pass the fence, and returns those that do not. Begins the transaction by one text for
+/// Stores the events of the ids that pass the fence, and returns those that do not, and the numbers of the events. Begins the transaction by one text for
 /// all if it is due.
 pub(crate) async fn append(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
     mut group: Group,
     opening: Opening,
-) -> Result<Vec<PersistenceId>, SqlError> {
+) -> Result<Appended, SqlError> {
     let mut losers = Vec::new();
     let are_as_expected = match opening {
         Opening::Done => raise(connection, queries, &group.heads).await?,
-        Opening::Due => {
-            if in_one_text::begin_and_append(connection, queries, &group).await? {
-                return Ok(losers);
-            }
-            false
-        }
+        Opening::Due => match in_one_text::begin_and_append(connection, queries, &group).await? {
+            Some(numbers) => return Ok(Appended { losers, numbers }),
+            None => false,
+        },
     };
     if !are_as_expected {
         // Some were raised, some were not, and some may have been inserted that must not be there.
@@ -44,11 +42,14 @@ pub(crate) async fn append(
         }
     }
     if group.events.is_empty() {
-        return Ok(losers);
+        return Ok(losers.into());
     }
     let places = numbering::number(connection, &queries.counters, slices(&group)).await?;
     insert::insert(connection, queries, group.events, &places).await?;
-    Ok(losers)
+    Ok(Appended {
+        losers,
+        numbers: places.iter().map(|place| place.ordering).collect(),
+    })
 }
 
 /// The same in a transaction that others have begun: begun again, it would forget what they did in it. One mismatch is

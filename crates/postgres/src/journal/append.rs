@@ -1,19 +1,19 @@
 //! Storing a group of events in one statement.
 
-use actix_persistence_sql::{EventRow, Group, SqlError, get_number};
-use actix_persistence_storage_api::{Payload, PersistenceId};
+use actix_persistence_sql::{Appended, EventRow, Group, SqlError, get_integer, get_number};
+use actix_persistence_storage_api::Payload;
 use sqlx::PgConnection;
 
 use crate::Postgres;
 use crate::journal::columns::Columns;
 use crate::queries::PostgresQueries;
 
-/// Stores the events of the ids that pass the fence, and returns those that do not.
+/// Stores the events of the ids that pass the fence, and returns those that do not, and the number of the events.
 pub(crate) async fn append(
     connection: &mut PgConnection,
     queries: &PostgresQueries,
     group: Group,
-) -> Result<Vec<PersistenceId>, SqlError> {
+) -> Result<Appended, SqlError> {
     let has_tags = group.events.iter().any(|row| !row.event.tags.is_empty());
     let mut columns = Columns::default();
     columns.add_heads(&group);
@@ -34,22 +34,28 @@ pub(crate) async fn append(
         (true, true) => &queries.append_with_tags_and_take_over,
     };
     let sql = sql.clone();
-    let Group { heads, events } = group;
+    let Group { heads, events, .. } = group;
+    let stored = events.len();
     // The columns hold copies.
     drop(events);
     let rows = sqlx::query_with(sql, columns.0)
         .fetch_all(connection)
         .await?;
-    let mut losers = Vec::with_capacity(rows.len());
+    let mut losers = Vec::new();
+    let mut numbers = Vec::new();
     for row in &rows {
         let place = get_number::<Postgres>(row, 0)?;
+        if place == 0 {
+            numbers = vec![get_integer::<Postgres>(row, 1)?; stored];
+            continue;
+        }
         let head = usize::try_from(place)
             .ok()
             .and_then(|place| heads.get(place.checked_sub(1)?));
         let head = head.ok_or_else(|| SqlError::corrupt(format!("there is no id {place}")))?;
         losers.push(head.id.clone());
     }
-    Ok(losers)
+    Ok(Appended { losers, numbers })
 }
 
 impl Columns {

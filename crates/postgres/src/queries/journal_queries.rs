@@ -12,7 +12,7 @@ pub struct PostgresQueries {
     /// Takes over ids. Values: arrays of ids and of writers. Returns: id, highest, deleted_to, epoch.
     pub(crate) raise_epochs: SqlStr,
     /// Stores events. Values: arrays as [`Rows`](crate::journal) binds them. Returns the places, from 1, of the ids
-    /// that lost.
+    /// that lost; or, if none did, 0 and the number of the events.
     pub(crate) append: SqlStr,
     /// Stores events with tags. Values and result as of `append`, with the tags after the other values.
     pub(crate) append_with_tags: SqlStr,
@@ -144,8 +144,10 @@ const TAGGED: &str = "\
 )";
 
 const LOSERS: &str = "
-SELECT h.place FROM unnest($1::text[]) WITH ORDINALITY AS h (id, place)
-WHERE NOT {all_passed} AND h.id NOT IN (SELECT persistence_id FROM fenced)";
+SELECT h.place, NULL::bigint FROM unnest($1::text[]) WITH ORDINALITY AS h (id, place)
+WHERE NOT {all_passed} AND h.id NOT IN (SELECT persistence_id FROM fenced)
+UNION ALL
+SELECT 0::bigint, n.ordering FROM numbered AS n WHERE {all_passed}";
 
 /// The server counts bytes before it fetches them: large payloads are stored beside the row, which knows their size.
 /// One event beyond the limits comes along, which shows that there is more.

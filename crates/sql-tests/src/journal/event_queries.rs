@@ -52,7 +52,7 @@ fn some_event(number: SequenceNr, writer: WriterId, largest: usize) -> EventReco
     event
 }
 
-fn some_selection() -> EventSelection {
+pub(super) fn some_selection() -> EventSelection {
     let mut selection = EventSelection::all();
     if fastrand::bool() {
         selection = selection.of_entity_type(one_of(&TYPES));
@@ -91,9 +91,9 @@ async fn purge(journal: &dyn Journal, id: &PersistenceId) {
 }
 
 /// The events of a selection by their ids, in the order in which they came.
-type ByIds = BTreeMap<PersistenceId, Vec<EventRecord>>;
+pub(super) type ByIds = BTreeMap<PersistenceId, Vec<EventRecord>>;
 
-fn by_ids(events: impl IntoIterator<Item = SelectedEvent>) -> ByIds {
+pub(super) fn by_ids(events: impl IntoIterator<Item = SelectedEvent>) -> ByIds {
     let mut all = ByIds::new();
     for mut selected in events {
         selected.event.tags.sort_unstable();
@@ -107,7 +107,7 @@ fn queries(journal: &dyn Journal) -> &dyn EventQueries {
     journal.event_queries().expect("the journal has queries")
 }
 
-async fn page(
+pub(super) async fn page(
     journal: &dyn Journal,
     selection: &EventSelection,
     after: &EventOffset,
@@ -118,7 +118,7 @@ async fn page(
 }
 
 /// Reads everything after an offset, in pages of random sizes; goes on from the offset of a page, or of its last event.
-async fn read_all(
+pub(super) async fn read_all(
     journal: &dyn Journal,
     selection: &EventSelection,
     after: &mut EventOffset,

@@ -1,12 +1,13 @@
 //! Live queries over events as an application sees them.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_journal_actor::{JournalHandle, JournalSettings};
 use actix_persistence_query::{EventQuery, QuerySettings};
 use actix_persistence_storage_api::{
-    EventOffset, EventRecord, EventSelection, PersistenceId, SequenceNr,
+    EventOffset, EventRecord, EventSelection, Journal, PersistenceId, SequenceNr,
 };
 use actix_persistence_store_actor::{Observed, StoreThread};
 use futures_util::future::{join, join_all};
@@ -24,9 +25,20 @@ const LONG: Duration = Duration::from_secs(60);
 /// whose writes may lose to each other.
 pub async fn live_streams_get_each_event_once_in_order_beside_writers(place: &dyn Tables) {
     let journals = [place.journal().await, place.journal().await];
+    let reading = place.new_journal(place.section());
+    read_beside(journals, reading).await;
+}
+
+/// The same streams over one of the two journals, which keeps what it stores.
+pub async fn live_streams_of_a_writer_get_each_event_once_in_order(place: &dyn Tables) {
+    let journals = [place.journal().await, place.journal().await];
+    let reading = Arc::clone(&journals[0]);
+    read_beside(journals, reading).await;
+}
+
+async fn read_beside(journals: [Arc<dyn Journal>; 2], reading: Arc<dyn Journal>) {
     let thread = StoreThread::start("events").unwrap();
     let (settings, runtime) = (JournalSettings::new("tests"), Handle::current());
-    let reading = place.new_journal(place.section());
     let handle = JournalHandle::start(reading, settings, runtime.clone(), &thread);
     let settings = QuerySettings::default()
         .with_page_size(20)

@@ -9,9 +9,9 @@ use crate::{ConnectionOf, Connector, SqlError, TransactionDialect};
 /// The end of work that begins a transaction and commits it by itself. An error beside it is one of the commit, or of a
 /// connection that was lost: it decides what is stored.
 #[derive(Debug)]
-pub enum AtOnce {
-    /// The transaction is committed.
-    Committed,
+pub enum AtOnce<T> {
+    /// The transaction is committed, and the work has this outcome.
+    Committed(T),
     /// Others are in the way, and no transaction is begun.
     NotBegun,
     /// The transaction is open, and is not what the texts were made for: nothing of it must be committed.
@@ -22,7 +22,7 @@ pub enum AtOnce {
 
 impl<C: Connector> Connections<C> {
     /// Runs work that begins and commits a transaction by itself; where that does not go through, runs `careful` work
-    /// between a beginning and a commit of the transaction. Returns the default value after work that committed by itself.
+    /// between a beginning and a commit of the transaction.
     ///
     /// # Errors
     /// If the database does not answer, or refuses; then the answer shows whether it may be stored.
@@ -33,7 +33,7 @@ impl<C: Connector> Connections<C> {
         &self,
         operation: Operation,
         input: I,
-        work: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I) -> Work<'c, AtOnce>
+        work: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I) -> Work<'c, AtOnce<T>>
         + Send
         + Sync
         + 'static,
@@ -44,7 +44,7 @@ impl<C: Connector> Connections<C> {
     ) -> Result<T, StorageError>
     where
         I: Clone + Send + 'static,
-        T: Default + Send + 'static,
+        T: Send + 'static,
     {
         let call = self.call(&self.writers);
         detached(operation, async move {
@@ -61,10 +61,10 @@ impl<C: Connector> Connections<C> {
 }
 
 impl<C: Connector> Call<C> {
-    async fn at_once<I: Clone, T: Default>(
+    async fn at_once<I: Clone, T>(
         &self,
         input: I,
-        work: &(impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I) -> Work<'c, AtOnce> + Sync),
+        work: &(impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I) -> Work<'c, AtOnce<T>> + Sync),
         careful: &(impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I, Opening) -> Work<'c, T> + Sync),
     ) -> Result<T, Failed> {
         let mut lease = self.seat().await.map_err(Failed::not_stored)?;
@@ -74,10 +74,10 @@ impl<C: Connector> Call<C> {
             .inspect_err(|error| lease.hear(error))
             .map_err(Failed::of::<C>)?;
         let begins_again = match ended {
-            AtOnce::Committed => {
+            AtOnce::Committed(outcome) => {
                 lease.check_committed().await.map_err(Failed::unknown)?;
                 lease.give_back();
-                return Ok(T::default());
+                return Ok(outcome);
             }
             AtOnce::Failed(error) => return self.end(lease, Err(error)).await,
             AtOnce::NotBegun => false,

@@ -7,7 +7,7 @@ use actix_persistence_storage_api::{
 };
 
 use super::{ConnectionOf, Driver, RowOf};
-use crate::{AtOnce, Group, Opening, PageRequest, QueriedEvent, SqlError, SqlNames};
+use crate::{Appended, AtOnce, Group, Opening, PageRequest, QueriedEvent, SqlError, SqlNames};
 
 /// The work of a journal that each database does in statements of its own.
 pub trait JournalDialect: Driver {
@@ -36,13 +36,13 @@ pub trait JournalDialect: Driver {
 
     /// Stores the events of all ids whose epoch and highest number are what the head says, and raises that number.
     ///
-    /// Returns the ids that lost: nothing of them is stored.
+    /// Returns the ids that lost, and the numbers of the events if the group asks for them and none lost.
     fn append(
         connection: &mut ConnectionOf<Self>,
         queries: &Self::JournalQueries,
         group: Group,
         opening: Opening,
-    ) -> impl Future<Output = Result<Vec<PersistenceId>, SqlError>> + Send;
+    ) -> impl Future<Output = Result<Appended, SqlError>> + Send;
 
     /// Returns whether [`append`](Self::append) begins the transaction for a group, with what comes first.
     fn begins_append(_group: &Group) -> bool {
@@ -60,7 +60,7 @@ pub trait JournalDialect: Driver {
         _connection: &mut ConnectionOf<Self>,
         _queries: &Self::JournalQueries,
         _group: Group,
-    ) -> impl Future<Output = Result<AtOnce, SqlError>> + Send {
+    ) -> impl Future<Output = Result<AtOnce<Appended>, SqlError>> + Send {
         async { Ok(AtOnce::NotBegun) }
     }
 
@@ -71,7 +71,10 @@ pub trait JournalDialect: Driver {
         queries: &Self::JournalQueries,
         group: Group,
     ) -> impl Future<Output = Result<Vec<PersistenceId>, SqlError>> + Send {
-        Self::append(connection, queries, group, Opening::Done)
+        async {
+            let appended = Self::append(connection, queries, group, Opening::Done);
+            Ok(appended.await?.losers)
+        }
     }
 
     /// Reads events of an id from the lowest on, and what is deleted, as of one moment.

@@ -45,15 +45,20 @@ impl<D: Dialect> EventQueries for SqlJournal<D> {
         let store = self.options.store();
         query.limit = query.limit.min(store.max_page_events);
         let max_bytes = store.max_page_bytes;
+        let recent = Arc::clone(&self.recent);
         let page = self
             .connections
             .read(Operation::QueryEvents, move |connection| {
                 Box::pin(async move {
-                    read_events::<D>(connection, &statements, &query, max_bytes).await
+                    read_events::<D>(connection, &statements, &query, max_bytes, &recent).await
                 })
             })
             .await?;
-        page.map_err(|unreadable| unreadable.into_error::<D>())
+        let page = page.map_err(|unreadable| unreadable.into_error::<D>())?;
+        if !page.more {
+            self.recent.is_read();
+        }
+        Ok(page)
     }
 
     async fn newest_offset(&self, selection: &EventSelection) -> Result<EventOffset, StorageError> {

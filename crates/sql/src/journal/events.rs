@@ -1,5 +1,6 @@
 //! Reading a page of the events of all ids.
 
+mod confirmed;
 mod queried;
 
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use actix_persistence_storage_api::{
 };
 use futures_util::TryStreamExt;
 
+use super::recent::Recent;
 use crate::event_statements::EventStatements;
 use crate::ids::to_limit;
 use crate::parts::{Part, numbers_of, read_numbers};
@@ -50,13 +52,19 @@ impl Unreadable {
 ///
 /// Asks first how far events are complete, in a statement that is over when they are read: whatever it saw, and what was
 /// committed before that, the next one sees, too. A page of small events is read by one statement more. If some are larger,
-/// that one tells their sizes, and another one reads as many as fit.
+/// that one tells their sizes, and another one reads as many as fit. Of events that this journal stored a moment ago it only asks
+/// whether they are all there is.
 pub(super) async fn read_events<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &EventQueryStatements,
     query: &EventsQuery,
     max_bytes: usize,
+    recent: &Recent,
 ) -> Result<Result<EventsPage, Unreadable>, SqlError> {
+    let page = confirmed::read_at_once::<D>(connection, statements, query, recent, max_bytes);
+    if let Some(page) = page.await? {
+        return Ok(Ok(page));
+    }
     let (complete_to, no_values) = (
         statements.complete_to.clone(),
         Values::<D>::with_capacity(0).into_arguments(),
@@ -72,6 +80,12 @@ pub(super) async fn read_events<D: Dialect>(
     let parts = Part::complete_to(partitions, slices, &query.after, numbers)?;
     let mut source = Source::of(statements, &query.selection);
     let mut ranges = Range::all_of(&parts, query);
+    if !has_deleted_rows {
+        let page = confirmed::read::<D>(connection, statements, query, &ranges, recent, max_bytes);
+        if let Some(page) = page.await? {
+            return Ok(Ok(page));
+        }
+    }
     if has_deleted_rows || source.selects_some() {
         source.passes_some_by = true;
         source.end_windows::<D>(connection, &mut ranges).await?;
@@ -424,14 +438,23 @@ impl Page {
             offset: after.clone(),
         };
         for row in rows {
-            let place = row.position(statements);
-            page.offset.advance(ranges[row.range].partition, place);
-            if let QueriedContent::Event(event) = row.event.content {
-                let (id, offset) = (row.event.persistence_id, page.offset.clone());
-                page.events.push(SelectedEvent::new(id, event, offset));
-            }
+            page.add(row.event, ranges[row.range].partition, statements);
         }
         page
+    }
+
+    /// Adds an event, with the offset after it.
+    fn add(
+        &mut self,
+        event: QueriedEvent,
+        partition: Partition,
+        statements: &EventQueryStatements,
+    ) {
+        self.offset.advance(partition, event.position(statements));
+        if let QueriedContent::Event(record) = event.content {
+            let (id, offset) = (event.persistence_id, self.offset.clone());
+            self.events.push(SelectedEvent::new(id, record, offset));
+        }
     }
 
     fn into_page(self, more: bool) -> EventsPage {

@@ -5,8 +5,7 @@ mod insert;
 
 use std::collections::HashSet;
 
-use actix_persistence_sql::{Group, Head, Opening, SqlError, Values, get_key};
-use actix_persistence_storage_api::PersistenceId;
+use actix_persistence_sql::{Appended, Group, Head, Opening, SqlError, Values, get_key};
 use sqlx::SqliteConnection;
 
 use crate::Sqlite;
@@ -19,8 +18,10 @@ pub(crate) async fn append(
     queries: &JournalQueries,
     group: Group,
     opening: Opening,
-) -> Result<Vec<PersistenceId>, SqlError> {
-    let Group { heads, mut events } = group;
+) -> Result<Appended, SqlError> {
+    let Group {
+        heads, mut events, ..
+    } = group;
     let losers = losers(connection, queries, &heads, opening).await?;
     if !losers.is_empty() {
         events.retain(|row| !losers.contains(row.id.as_str()));
@@ -29,9 +30,12 @@ pub(crate) async fn append(
         .iter()
         .filter(|head| !losers.contains(head.id.as_str()));
     take_over(connection, queries, winners).await?;
-    insert::insert(connection, queries, events).await?;
+    let numbers = insert::insert(connection, queries, events).await?;
     let lost = heads.into_iter().map(|head| head.id);
-    Ok(lost.filter(|id| losers.contains(id.as_str())).collect())
+    Ok(Appended {
+        losers: lost.filter(|id| losers.contains(id.as_str())).collect(),
+        numbers,
+    })
 }
 
 /// The ids that have another epoch, or another highest number than the one to follow on.

@@ -72,6 +72,8 @@ const CHECK_NUMBER: &str =
 impl AtOnceStatements {
     /// The number of statements that store events, in every part.
     pub(crate) const OF_EVENTS: usize = 3;
+    /// The place of the one that inserts them.
+    pub(crate) const INSERT: usize = 1;
     /// The number of statements that store tags, in every part.
     pub(crate) const OF_TAGS: usize = 1;
 

@@ -1,7 +1,8 @@
 //! The statements that query the events of all ids.
 
 use actix_persistence_sql::{
-    EventQueryStatements, EventSourceStatements, EventSourceTexts, EventTexts, SqlNames,
+    EventQueryStatements, EventSourceStatements, EventSourceTexts, EventTexts, OfPartitions,
+    SqlNames,
 };
 
 use super::journal_queries::packed_event;
@@ -10,6 +11,16 @@ use super::journal_queries::packed_event;
 const COMPLETE_TO: &str = "\
 SELECT 0, (SELECT MAX(ordering) FROM {event_table}),
        EXISTS (SELECT 1 FROM {metadata_table} AS m INDEXED BY {unswept_index} WHERE m.swept_to < m.deleted_to)";
+const SUMS: &str = "\
+SELECT 0, COUNT(*), COALESCE(SUM(e.ordering - ?), 0), COALESCE(SUM(e.checksum), 0)
+FROM {event_table} AS e NOT INDEXED WHERE e.ordering >= ? AND e.ordering <= ?";
+const COMPLETE_SUMS: &str = "\
+SELECT MIN(?3, n.newest),
+       EXISTS (SELECT 1 FROM {metadata_table} AS m INDEXED BY {unswept_index} WHERE m.swept_to < m.deleted_to),
+       n.newest > ?3, s.*
+FROM (SELECT COALESCE(MAX(ordering), 0) AS newest FROM {event_table}) AS n
+CROSS JOIN (SELECT COUNT(*), COALESCE(SUM(e.ordering - ?1), 0), COALESCE(SUM(e.checksum), 0)
+            FROM {event_table} AS e NOT INDEXED WHERE e.ordering >= ?2 AND e.ordering <= ?3) AS s";
 const NEWEST: &str = "SELECT 0, MAX(ordering) FROM {event_table}";
 
 /// The highest number in the table of metadata is as of the last take-over or delete.
@@ -117,6 +128,8 @@ pub(crate) fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
         partitions: None,
         has_unique_numbers: true,
         complete_to: names.fill(COMPLETE_TO),
+        sums: OfPartitions::new(names.fill(SUMS)),
+        complete_sums: Some(names.fill(COMPLETE_SUMS)),
         newest: names.fill(NEWEST),
         place_of: names.fill(&PLACE_OF.replace("{is_left}", IS_LEFT)),
         // A writer holds nobody back that reads.

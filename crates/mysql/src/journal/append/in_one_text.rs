@@ -3,14 +3,16 @@
 //!
 //! The text begins the transaction and does not commit it: what was not as expected is found before that.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use actix_persistence_sql::{EventRow, Group, LiteralText, SqlError};
+use actix_persistence_sql::{EventRow, Group, LiteralText, SqlError, get_integer};
 use actix_persistence_storage_api::Payload;
 use futures_util::TryStreamExt;
-use sqlx::{Executor, MySqlConnection};
+use sqlx::{Either, Executor, MySqlConnection};
 
 use super::slices;
+use crate::Mysql;
 use crate::journal::numbering::{Wanted, missing};
 use crate::queries::{JournalQueries, MANY_BYTES};
 
@@ -22,24 +24,46 @@ pub(crate) fn stores(group: &Group) -> bool {
     !group.takes_over() && !group.events.is_empty() && text_bytes(group) <= MANY_BYTES
 }
 
-/// Begins a transaction and stores all events in it; returns false if an id is not as expected, and the transaction must
-/// be rolled back.
+/// Begins a transaction and stores all events in it; returns their numbers, or none if the group does not ask for them. `None`
+/// if an id is not as expected, and the transaction must be rolled back.
 pub(super) async fn begin_and_append(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
     group: &Group,
-) -> Result<bool, SqlError> {
-    let Text { text, counts, .. } = Text::of(queries, group)?;
+) -> Result<Option<Vec<i64>>, SqlError> {
+    let Text {
+        text,
+        counts,
+        only,
+        wanted,
+    } = Text::of(queries, group)?;
     let mut results = connection.fetch_many(sqlx::raw_sql(text.into_sql()));
     let mut counts = counts.into_iter();
     let mut result = Ok(true);
+    let mut newest = Vec::new();
     // To the end, even after a count that is wrong: the answers would be taken for those of the next statement.
     loop {
         match results.try_next().await {
             Ok(None) => break,
-            Ok(Some(done)) => {
-                let found = done.left().map(|done| done.rows_affected());
+            Ok(Some(Either::Right(row))) => {
+                let partitions = 0..wanted.used().count();
+                let numbers = partitions.map(|place| get_integer::<Mysql>(&row, place));
+                newest = numbers.collect::<Result<_, _>>().unwrap_or_default();
+            }
+            Ok(Some(Either::Left(done))) => {
+                let found = Some(done.rows_affected());
                 let expected = counts.next().flatten();
+                if only.is_some()
+                    && matches!(
+                        expected,
+                        Some(Count {
+                            of: Counted::Numbered,
+                            ..
+                        })
+                    )
+                {
+                    newest = i64::try_from(done.last_insert_id()).into_iter().collect();
+                }
                 if result.as_ref().is_ok_and(|all| *all)
                     && let Some(expected) = expected
                     && found != Some(expected.rows)
@@ -52,7 +76,11 @@ pub(super) async fn begin_and_append(
                 // A statement that fails because of one before it says less: rows of an id that lost may be there
                 // already, and without a counter there is no number.
                 let is_known = !matches!(result, Ok(true)) && error.reported().is_some();
-                return if is_known { result } else { Err(error) };
+                return if is_known {
+                    result.map(|_| None)
+                } else {
+                    Err(error)
+                };
             }
         }
     }
@@ -61,7 +89,21 @@ pub(super) async fn begin_and_append(
             "the server did not answer all statements",
         ));
     }
-    result
+    Ok(result?.then(|| numbers_of(&wanted, &newest)))
+}
+
+/// Returns the number of each event, out of the newest of each partition that has some; none without these.
+fn numbers_of(wanted: &Wanted, newest: &[i64]) -> Vec<i64> {
+    let newest: HashMap<i64, i64> = wanted
+        .used()
+        .map(|(partition, _)| partition)
+        .zip(newest.iter().copied())
+        .collect();
+    let numbers = wanted.places().map(|(partition, before)| {
+        let newest = newest.get(&partition)?;
+        Some(newest - before)
+    });
+    numbers.collect::<Option<_>>().unwrap_or_default()
 }
 
 /// The number of rows that a statement must count.
@@ -100,6 +142,7 @@ struct Text {
     /// The partition of all events, and their number, if the newest number is at hand as the id of an insert: there is one
     /// partition and one insert. A column that an application has added may number its rows, and takes that id.
     only: Option<(i64, i64)>,
+    wanted: Wanted,
 }
 
 impl Text {
@@ -113,11 +156,15 @@ impl Text {
             text,
             counts: vec![None],
             only: wanted.only().filter(|_| !has_tags),
+            wanted,
         };
         text.add_heads(queries, group);
-        text.add_numbers(queries, &wanted);
-        text.add_events(queries, group, &wanted);
-        text.add_tags(queries, group, &wanted);
+        text.add_numbers(queries);
+        text.add_events(queries, group);
+        text.add_tags(queries, group);
+        if group.asks_numbers && text.only.is_none() {
+            text.add_question();
+        }
         Ok(text)
     }
 
@@ -146,7 +193,7 @@ impl Text {
 
     /// Numbers the events, so that the newest number of each partition is at hand: as the id of an insert, or in
     /// variables.
-    fn add_numbers(&mut self, queries: &JournalQueries, wanted: &Wanted) {
+    fn add_numbers(&mut self, queries: &JournalQueries) {
         self.text.text("; ");
         match self.only {
             Some((partition, number)) => {
@@ -159,13 +206,13 @@ impl Text {
                 text.sql(after);
                 self.counts(1, Counted::Numbered);
             }
-            None => self.add_numbers_of_many(queries, wanted),
+            None => self.add_numbers_of_many(queries),
         }
     }
 
-    fn add_numbers_of_many(&mut self, queries: &JournalQueries, wanted: &Wanted) {
+    fn add_numbers_of_many(&mut self, queries: &JournalQueries) {
         let [before, between, after] = &queries.text.number_many;
-        let text = &mut self.text;
+        let (text, wanted) = (&mut self.text, &self.wanted);
         text.sql(before);
         for (partition, number) in wanted.used() {
             text.text(" WHEN ");
@@ -188,13 +235,24 @@ impl Text {
             text.integer(partition);
             text.sql(after);
         }
-        self.counts(wanted.used().count(), Counted::Numbered);
+        let partitions = wanted.used().count();
+        self.counts(partitions, Counted::Numbered);
         self.counts.push(None);
     }
 
-    fn add_events(&mut self, queries: &JournalQueries, group: &Group, wanted: &Wanted) {
+    /// Asks for the newest numbers, in the order of partitions.
+    fn add_question(&mut self) {
+        let text = &mut self.text;
+        for (place, (partition, _)) in self.wanted.used().enumerate() {
+            text.text(if place == 0 { "; SELECT " } else { ", " });
+            add_variable(text, partition);
+        }
+        self.counts.push(None);
+    }
+
+    fn add_events(&mut self, queries: &JournalQueries, group: &Group) {
         let with_metadata = group.events.iter().any(|row| row.event.metadata.is_some());
-        let (text, only) = (&mut self.text, self.only);
+        let (text, only, wanted) = (&mut self.text, self.only, &self.wanted);
         text.text("; ");
         text.sql(if with_metadata {
             &queries.text.insert_events_with_metadata
@@ -236,8 +294,8 @@ impl Text {
         self.counts(group.events.len(), Counted::Inserted);
     }
 
-    fn add_tags(&mut self, queries: &JournalQueries, group: &Group, wanted: &Wanted) {
-        let (text, only) = (&mut self.text, self.only);
+    fn add_tags(&mut self, queries: &JournalQueries, group: &Group) {
+        let (text, only, wanted) = (&mut self.text, self.only, &self.wanted);
         let mut number = 0;
         for (row, (partition, before)) in group.events.iter().zip(wanted.places()) {
             for tag in &row.event.tags {

@@ -45,6 +45,11 @@ impl QueriedEvent {
         }
     }
 
+    /// Returns the place of the event in the order of commits.
+    pub(super) fn position(&self, statements: &EventQueryStatements) -> EventPosition {
+        statements.position_of(self.ordering, &self.persistence_id, self.sequence_nr)
+    }
+
     /// Compares the event, with its tags, with the sum over what was stored, if there is one: an event with another sum is
     /// damaged.
     pub fn check(&mut self, checksum: Option<i64>) {
@@ -66,8 +71,7 @@ pub(super) struct Row {
 
 impl Row {
     pub(super) fn position(&self, statements: &EventQueryStatements) -> EventPosition {
-        let event = &self.event;
-        statements.position_of(event.ordering, &event.persistence_id, event.sequence_nr)
+        self.event.position(statements)
     }
 
     /// Returns the bytes of the payload and of that of the metadata.

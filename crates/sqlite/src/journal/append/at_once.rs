@@ -3,11 +3,12 @@
 //! Each text travels to the thread of the connection and back once, however many statements it has. None of them asks
 //! what the one before has returned: what is not as expected ends the text with an error before anything is committed.
 
-use actix_persistence_sql::{AtOnce, EventRow, Group, Head, SqlError, Values};
+use actix_persistence_sql::{Appended, AtOnce, EventRow, Group, Head, SqlError, Values};
 use futures_util::TryStreamExt;
-use sqlx::{Executor, SqlStr, SqliteConnection};
+use sqlx::sqlite::SqliteQueryResult;
+use sqlx::{Either, Executor, SqlStr, SqliteConnection};
 
-use super::insert::{add_event, add_tag, take_tags};
+use super::insert::{add_event, add_tag, numbers_of, take_tags};
 use crate::queries::{AtOnceStatements, JournalQueries, TextPart, chunk_sizes};
 use crate::{Sqlite, error};
 
@@ -24,9 +25,11 @@ pub(crate) async fn append(
     connection: &mut SqliteConnection,
     queries: &JournalQueries,
     group: Group,
-) -> Result<AtOnce, SqlError> {
+) -> Result<AtOnce<Appended>, SqlError> {
     let statements = &queries.at_once;
-    let Group { heads, mut events } = group;
+    let Group {
+        heads, mut events, ..
+    } = group;
     let tags = take_tags(&mut events);
     let with_metadata = events.iter().any(|row| row.event.metadata.is_some());
     let sizes: Vec<usize> = chunk_sizes(events.len()).collect();
@@ -34,6 +37,7 @@ pub(crate) async fn append(
     let texts = sizes.len() + sizes_of_tags.len();
     let mut parts = (0..texts).map(|place| TextPart::of(place, texts));
 
+    let mut numbers = Vec::with_capacity(events.len());
     let mut events = events.into_iter();
     for (size, part) in sizes.into_iter().zip(&mut parts) {
         let rows: Vec<EventRow> = events.by_ref().take(size).collect();
@@ -44,9 +48,13 @@ pub(crate) async fn append(
             add_event(&mut values, row, with_metadata);
         }
         let sql = statements.events(part, with_metadata).of(size);
-        let end = run(connection, sql, values, part, AtOnceStatements::OF_EVENTS);
-        if let Some(end) = end.await? {
-            return Ok(end);
+        let done = run(connection, sql, values, part, AtOnceStatements::OF_EVENTS);
+        match done.await? {
+            Ok(done) => {
+                let inserted = &done[usize::from(part.begins) + AtOnceStatements::INSERT];
+                numbers.extend(numbers_of(size, inserted.last_insert_rowid()));
+            }
+            Err(end) => return Ok(end),
         }
     }
     let mut tags = tags.into_iter();
@@ -56,12 +64,15 @@ pub(crate) async fn append(
             add_tag(&mut values, row);
         }
         let sql = statements.tags(part).of(size);
-        let end = run(connection, sql, values, part, AtOnceStatements::OF_TAGS);
-        if let Some(end) = end.await? {
+        let done = run(connection, sql, values, part, AtOnceStatements::OF_TAGS);
+        if let Err(end) = done.await? {
             return Ok(end);
         }
     }
-    Ok(AtOnce::Committed)
+    Ok(AtOnce::Committed(Appended {
+        losers: Vec::new(),
+        numbers,
+    }))
 }
 
 /// Adds the head of the id of an event if the event is the first one of it: later ones follow on what this call has
@@ -83,7 +94,8 @@ fn add_head(values: &mut Values<Sqlite>, heads: &[Head], row: &EventRow) {
     }
 }
 
-/// Runs a text with so many statements of its own; returns how the transaction has ended if one of them fails.
+/// Runs a text with so many statements of its own; returns the result of each, or how the transaction has ended if one of
+/// them fails.
 ///
 /// # Errors
 /// If it is not certain that the commit was never reached.
@@ -93,17 +105,24 @@ async fn run(
     values: Values<Sqlite>,
     part: TextPart,
     own: usize,
-) -> Result<Option<AtOnce>, SqlError> {
+) -> Result<Result<Vec<SqliteQueryResult>, AtOnce<Appended>>, SqlError> {
     let statements = part.statements(own);
     let mut results = connection.fetch_many(sqlx::query_with(sql, values.into_arguments()));
     // One result for each; the end of them would be one more wait.
-    for done in 0..statements {
+    let mut ended = Vec::with_capacity(statements);
+    while ended.len() < statements {
         let error = match results.try_next().await {
-            Ok(Some(_)) => continue,
+            Ok(Some(Either::Left(done))) => {
+                ended.push(done);
+                continue;
+            }
+            // No statement has one: they end the text with an error in its place.
+            Ok(Some(Either::Right(_))) => continue,
             Ok(None) => sqlx::Error::WorkerCrashed,
             Err(error) => error,
         };
         let error = SqlError::from(error);
+        let done = ended.len();
         let is_commit = part.commits && done + 1 == statements;
         if is_commit || error.reported().is_none() {
             return Err(error);
@@ -113,7 +132,7 @@ async fn run(
             false if error::is_unexpected(&error) => AtOnce::Unexpected,
             _ => AtOnce::Failed(error),
         };
-        return Ok(Some(end));
+        return Ok(Err(end));
     }
-    Ok(None)
+    Ok(Ok(ended))
 }

@@ -16,12 +16,12 @@ pub(super) struct TagRow {
     tag: Arc<str>,
 }
 
-/// Inserts every event with its tags, a few statements for all.
+/// Inserts every event with its tags, a few statements for all; returns the numbers of the events.
 pub(super) async fn insert(
     connection: &mut SqliteConnection,
     queries: &JournalQueries,
     mut events: Vec<EventRow>,
-) -> Result<(), SqlError> {
+) -> Result<Vec<i64>, SqlError> {
     let tags = take_tags(&mut events);
     let has_metadata = events.iter().any(|row| row.event.metadata.is_some());
     let statement = if has_metadata {
@@ -30,20 +30,22 @@ pub(super) async fn insert(
         &queries.insert_events
     };
     let total = events.len();
+    let mut numbers = Vec::with_capacity(total);
     let mut events = events.into_iter();
     for size in chunk_sizes(total) {
         let mut values = Values::<Sqlite>::with_capacity(13 * size);
         for row in events.by_ref().take(size) {
             add_event(&mut values, row, has_metadata);
         }
-        let inserted = Database::execute(connection, statement.of(size), values.into_arguments())
-            .await?
-            .rows_affected();
+        let done =
+            Database::execute(connection, statement.of(size), values.into_arguments()).await?;
+        let inserted = done.rows_affected();
         if inserted != size as u64 {
             return Err(SqlError::corrupt(format!(
                 "SQLite inserted {inserted} of {size} rows"
             )));
         }
+        numbers.extend(numbers_of(size, done.last_insert_rowid()));
     }
     let total = tags.len();
     let mut tags = tags.into_iter();
@@ -59,7 +61,12 @@ pub(super) async fn insert(
         )
         .await?;
     }
-    Ok(())
+    Ok(numbers)
+}
+
+/// Returns the numbers of the rows of a statement that inserted so many: SQLite numbers them in their order, without a gap.
+pub(super) fn numbers_of(rows: usize, last: i64) -> std::ops::RangeInclusive<i64> {
+    last - rows as i64 + 1..=last
 }
 
 pub(super) fn take_tags(events: &mut [EventRow]) -> Vec<TagRow> {

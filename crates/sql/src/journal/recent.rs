@@ -1,0 +1,156 @@
+//! The events that this journal stored last, for those who read the tail.
+//!
+//! They are a copy of what the database was told, and say nothing of what it has now: a page is made of them only if the
+//! database confirms that these and no others are there.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use actix_persistence_storage_api::Partition;
+use tokio::time::Instant;
+
+use crate::{EventRow, Group};
+
+/// The most events that are kept.
+const MOST_EVENTS: usize = 4_096;
+/// The most bytes of payloads that are kept.
+const MOST_BYTES: usize = 4 << 20;
+
+/// The time after which a reader that has not come again is taken for gone.
+const GONE: Duration = Duration::from_secs(10);
+
+/// The number of pages that are read without a question after one that was not confirmed: others write, too, or delete.
+const PAGES_WITHOUT: u32 = 15;
+
+/// The events that this journal stored last, while a reader is at the tail: without one nothing is kept.
+#[derive(Debug, Default)]
+pub(super) struct Recent {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The time at which a reader had last read everything.
+    read: Option<Instant>,
+    /// In the order in which they were stored.
+    events: VecDeque<Kept>,
+    bytes: usize,
+    /// The number of pages that are to be read without a question.
+    without: u32,
+}
+
+/// An event that was stored, and its place.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    pub(super) partition: Partition,
+    pub(super) ordering: i64,
+    /// Shared, because readers take copies under the lock.
+    pub(super) row: Arc<EventRow>,
+}
+
+impl Recent {
+    /// Notes that a reader has read everything.
+    pub(super) fn is_read(&self) {
+        self.lock().read = Some(Instant::now());
+    }
+
+    /// Returns copies of the events of a group that is to be stored, if they are to be kept; then the group asks for their
+    /// numbers.
+    pub(super) fn copies(&self, group: &mut Group) -> Option<Vec<EventRow>> {
+        let mut state = self.lock();
+        if !state.has_reader() {
+            state.forget_all();
+            return None;
+        }
+        drop(state);
+        let fits = group.events.len() <= MOST_EVENTS && group.bytes() <= MOST_BYTES;
+        group.asks_numbers = fits;
+        fits.then(|| group.events.clone())
+    }
+
+    /// Keeps events that are certainly stored, at these places.
+    pub(super) fn keep(&self, events: impl Iterator<Item = Kept>) {
+        let mut state = self.lock();
+        for event in events {
+            state.bytes += event.row.event.size();
+            state.events.push_back(event);
+        }
+        while state.events.len() > MOST_EVENTS || state.bytes > MOST_BYTES {
+            let Some(oldest) = state.events.pop_front() else {
+                break;
+            };
+            state.bytes -= oldest.row.event.size();
+        }
+    }
+
+    /// Returns whether it is worth while to ask whether what is kept is all there is.
+    pub(super) fn may_be_asked_for(&self) -> bool {
+        let mut state = self.lock();
+        if state.events.is_empty() {
+            return false;
+        }
+        match state.without.checked_sub(1) {
+            Some(left) => {
+                state.without = left;
+                false
+            }
+            None => true,
+        }
+    }
+
+    /// Returns the events of a partition with these numbers, in the order of their places.
+    pub(super) fn of(&self, partition: Partition, numbers: [i64; 2]) -> Vec<Kept> {
+        let [first, last] = numbers;
+        let state = self.lock();
+        let events = state.events.iter().filter(|kept| {
+            kept.partition == partition && first <= kept.ordering && kept.ordering <= last
+        });
+        let mut events: Vec<_> = events.cloned().collect();
+        drop(state);
+        events.sort_unstable_by(|one, other| one.place().cmp(&other.place()));
+        events
+    }
+
+    /// Forgets the events of a partition up to this number, which were read.
+    pub(super) fn forget(&self, partition: Partition, up_to: i64) {
+        let mut state = self.lock();
+        let mut bytes = state.bytes;
+        state.events.retain(|kept| {
+            let is_left = kept.partition != partition || kept.ordering > up_to;
+            if !is_left {
+                bytes -= kept.row.event.size();
+            }
+            is_left
+        });
+        state.bytes = bytes;
+    }
+
+    /// Notes that the database has others than those that are kept.
+    pub(super) fn was_not_confirmed(&self) {
+        self.lock().without = PAGES_WITHOUT;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn has_reader(&self) -> bool {
+        self.read.is_some_and(|read| read.elapsed() < GONE)
+    }
+
+    fn forget_all(&mut self) {
+        self.events = VecDeque::new();
+        self.bytes = 0;
+    }
+}
+
+impl Kept {
+    /// Returns what the events of a partition are ordered by.
+    fn place(&self) -> (i64, &[u8], i64) {
+        let row = &self.row;
+        (self.ordering, row.id.as_str().as_bytes(), row.sequence_nr())
+    }
+}
