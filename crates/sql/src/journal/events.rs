@@ -27,6 +27,10 @@ use queried::{Reading, Row};
 /// takes a time that does not depend on how rare the events are.
 const MOST_LOOKED_AT: usize = 10_000;
 
+/// The numbers that a partition has before it from which on a page reads it alone: microseconds, where the database gives numbers
+/// by its clock.
+const FAR_BEHIND: i64 = 250_000;
+
 /// The most rows for which there is room before they come.
 const EXPECTED: usize = 1_000;
 
@@ -72,6 +76,7 @@ pub(super) async fn read_events<D: Dialect>(
     let parts = Part::complete_to(partitions, slices, &query.after, numbers)?;
     let mut source = Source::of(statements, &query.selection);
     let mut ranges = Range::all_of(&parts, query);
+    let others_wait = Range::leave_far_ones_alone(&mut ranges, query.limit);
     if has_deleted_rows || source.selects_some() {
         source.passes_some_by = true;
         source.end_windows::<D>(connection, &mut ranges).await?;
@@ -89,10 +94,14 @@ pub(super) async fn read_events<D: Dialect>(
     };
     rows.truncate(fitting);
     let kept = count(&rows, ranges.len());
-    let mut places: Vec<_> = ranges.iter().map(|_| None).collect();
+    let mut lasts = vec![None; ranges.len()];
     for row in &rows {
-        places[row.range] = Some(row.position(statements));
+        lasts[row.range] = Some(row);
     }
+    let lasts = lasts.into_iter();
+    let places: Vec<_> = lasts
+        .map(|last| last.map(|row| row.position(statements)))
+        .collect();
     if rows.iter().any(Row::is_large) {
         let again = Range::up_to_places(&ranges, &kept, &places);
         rows = source
@@ -113,7 +122,7 @@ pub(super) async fn read_events<D: Dialect>(
         }
     }
     let mut page = Page::of(rows, &ranges, &query.after, statements);
-    let mut more = false;
+    let mut more = others_wait;
     for (nr, (range, place)) in ranges.iter().zip(places).enumerate() {
         if found[nr] < range.limit && kept[nr] == found[nr] {
             page.offset.pass(range.partition, range.up_to);
@@ -368,6 +377,23 @@ impl<'q> Range<'q> {
             range.limit = limit;
         }
         ranges
+    }
+
+    /// Leaves only the partition that lags most if it is far behind, and returns whether others wait for it.
+    ///
+    /// A database plans a statement for each partition anew: one that reads a page of all of them costs half as much again as one
+    /// that reads it of one. Near the end of the events few come of each.
+    fn leave_far_ones_alone(ranges: &mut Vec<Self>, limit: usize) -> bool {
+        let [first, _, ..] = &mut **ranges else {
+            return false;
+        };
+        let numbers = first.complete_to.saturating_sub(first.first_number());
+        if numbers < FAR_BEHIND {
+            return false;
+        }
+        first.limit = limit;
+        ranges.truncate(1);
+        true
     }
 
     /// Returns the ranges with the events that were kept, in the same places; a range without such events holds nothing.
