@@ -36,19 +36,19 @@ const EVERY_SMALL: &str = "\
 WITH RECURSIVE chunk (first, last) AS (
     SELECT {lowest}, (SELECT MAX(e.ordering) FROM (
         SELECT e.ordering FROM {event_table} AS e {index}
-        WHERE {key}e.ordering >= {lowest} AND e.ordering <= {highest} ORDER BY e.ordering LIMIT MIN({most}, {chunk})) AS e)
+        WHERE {numbered_key}e.ordering >= {lowest} AND e.ordering <= {highest} ORDER BY e.ordering LIMIT MIN({most}, {chunk})) AS e)
     UNION ALL
     SELECT c.last + 1, (SELECT MAX(e.ordering) FROM (
         SELECT e.ordering FROM {event_table} AS e {index}
-        WHERE {key}e.ordering > c.last AND e.ordering <= {highest} ORDER BY e.ordering LIMIT MIN({most}, {chunk})) AS e)
+        WHERE {numbered_key}e.ordering > c.last AND e.ordering <= {highest} ORDER BY e.ordering LIMIT MIN({most}, {chunk})) AS e)
     FROM chunk AS c WHERE c.last IS NOT NULL
 )
 SELECT (SELECT CAST(group_concat({packed_event}, '') AS BLOB)
-        FROM {event_table} AS e {index} WHERE {key}e.ordering BETWEEN c.first AND c.last),
+        FROM {event_table} AS e {index} WHERE {numbered_key}e.ordering BETWEEN c.first AND c.last),
        CASE WHEN EXISTS (SELECT 1 FROM {tag_table} AS t WHERE t.ordering BETWEEN c.first AND c.last)
        THEN (SELECT CAST(group_concat({packed_tag}, '') AS BLOB)
              FROM {event_table} AS e {index} CROSS JOIN {tag_table} AS t ON t.ordering = e.ordering
-             WHERE {key}e.ordering BETWEEN c.first AND c.last) END
+             WHERE {numbered_key}e.ordering BETWEEN c.first AND c.last) END
 FROM chunk AS c WHERE c.last IS NOT NULL LIMIT ({most} + {chunk} - 1) / {chunk}";
 
 /// The events whose keys a page has, in one row of the same kind.
@@ -131,23 +131,33 @@ ORDER BY t.ordering LIMIT 0 + ?";
 const TYPE_CONDITION: &str = " AND (? = 1 OR +e.entity_type = ?)";
 
 /// How a source finds its events: the index, in which they are in the order of their numbers; the condition with the first
-/// value; and the values of `EVERY_SMALL`, by the names that they have there.
+/// value; and what is numbered in `EVERY_SMALL`, which names values more than once. The driver cannot mix the two kinds.
 type Found = (
     &'static str,
     &'static str,
-    [(&'static str, &'static str); 3],
+    [(&'static str, &'static str); 4],
 );
 
 /// The order of the numbers is that of the table.
 const OF_ALL: Found = (
     "NOT INDEXED",
     "",
-    [("lowest", "?1"), ("highest", "?2"), ("most", "?3")],
+    [
+        ("numbered_key", ""),
+        ("lowest", "?1"),
+        ("highest", "?2"),
+        ("most", "?3"),
+    ],
 );
 const OF_TYPE: Found = (
     "INDEXED BY {event_type_index}",
-    "e.entity_type = ?1 AND ",
-    [("lowest", "?2"), ("highest", "?3"), ("most", "?4")],
+    "e.entity_type = ? AND ",
+    [
+        ("numbered_key", "e.entity_type = ?1 AND "),
+        ("lowest", "?2"),
+        ("highest", "?3"),
+        ("most", "?4"),
+    ],
 );
 
 /// The texts of a source: the window, every small event, the numbers of all events, and of those that are selected.
@@ -175,7 +185,7 @@ pub(crate) fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
 fn source(
     names: &SqlNames,
     [window, every_small, every, selected]: [&str; 4],
-    (index, key, [lowest, highest, most]): Found,
+    (index, key, [numbered_key, lowest, highest, most]): Found,
     type_condition: &str,
 ) -> EventSourceStatements {
     let texts = |small: &str, keys: &str| [small, ANY].map(|text| text.replace("{keys}", keys));
@@ -189,6 +199,7 @@ fn source(
             ("packed_small_event", &packed_small_event()),
             ("packed_tag", PACKED_TAG),
             ("chunk", &CHUNK.to_string()),
+            numbered_key,
             lowest,
             highest,
             most,
