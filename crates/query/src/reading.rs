@@ -22,8 +22,10 @@ pub(crate) trait Source: Send + Sized + 'static {
     type Record: Send + 'static;
     type Offset: Clone + Send + Unpin + 'static;
 
-    /// True if the next page is read while one is given.
-    const READS_AHEAD: bool = false;
+    /// Returns whether the page after the last one is to be read while that one is given.
+    fn reads_ahead(&self) -> bool {
+        false
+    }
 
     /// Reads the next page, of at most `limit` records; after an error the same page is still the next.
     fn read(
@@ -58,7 +60,7 @@ pub(crate) enum Then {
 
 /// The place up to which a stream has read.
 ///
-/// A source that [reads ahead](Source::READS_AHEAD) is asked for the next page while one is given, if there is more: so two
+/// A source that [reads ahead](Source::reads_ahead) is asked for the next page while one is given, if there is more: so two
 /// pages are held at most.
 pub(crate) struct Reading<S: Source> {
     pages: Arc<Pages<S::Store>>,
@@ -193,8 +195,8 @@ impl<S: Source> Reading<S> {
         if self.records.is_empty() {
             self.at = self.page_end.clone();
         } else if let Next::Unasked(reader) = &self.next
-            && S::READS_AHEAD
             && matches!(reader.then, Then::ReadOn)
+            && reader.source.reads_ahead()
         {
             self.ask();
             if let Next::Asked(asked) = &mut self.next {

@@ -69,6 +69,7 @@ macro_rules! test_event_queries {
             a_page_ends_before_an_event_that_cannot_be_read
             a_rare_event_is_found_by_short_looks
             small_pages_come_from_all_ids_in_turns
+            pages_of_any_size_have_every_event_with_its_tags
             a_page_passes_a_bounded_number_of_deleted_rows;
             events_that_take_the_place_of_deleted_ones_come_once
             readers_get_each_event_once_in_order_beside_writers

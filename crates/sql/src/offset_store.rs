@@ -148,7 +148,7 @@ impl<D: Dialect> SqlOffsetStore<D> {
                     statements(tables, connection).await?;
                     let mut session = SqlSession::<D>::begin(connection, &visit, false).await?;
                     let result = guarded(what, limit, work.run(&mut session)).await;
-                    session.end(what, result).await
+                    session.end_last(what, result).await
                 })
             })
             .await

@@ -84,11 +84,29 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         })
     }
 
-    /// Fails if the transaction must not be committed, after `what` ended with this result.
+    /// Fails if the transaction must not be committed, after `what` ended with this result. Statements of the store may follow.
     ///
     /// Trouble with the database itself stays that: whether to try again is not the application's to say.
     pub(crate) async fn end(
+        self,
+        what: &str,
+        result: Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
+        self.end_and(D::AFTER_APPLICATION, what, result).await
+    }
+
+    /// Fails as [`end`](Self::end) does; only the end of the transaction may follow, and that takes back its settings.
+    pub(crate) async fn end_last(
+        self,
+        what: &str,
+        result: Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
+        self.end_and("", what, result).await
+    }
+
+    async fn end_and(
         mut self,
+        then: &str,
         what: &str,
         result: Result<(), SqlError>,
     ) -> Result<(), SqlError> {
@@ -97,7 +115,7 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
             Err(error) => return Err(self.take_back_after(error).await),
         }
         match self.guard.take() {
-            Some(guard) => self.check(guard, D::AFTER_APPLICATION, what).await,
+            Some(guard) => self.check(guard, then, what).await,
             None => Ok(()),
         }
     }
@@ -305,7 +323,7 @@ pub async fn transact<C: Connector>(
             Box::pin(async move {
                 let mut session = SqlSession::<C::Dialect>::begin(connection, &visit, true).await?;
                 let result = guarded(WHAT, limit, work.run(&mut session)).await;
-                session.end(WHAT, result).await
+                session.end_last(WHAT, result).await
             })
         })
         .await

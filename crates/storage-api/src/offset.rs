@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use crate::{Partition, PersistenceId, SequenceNr};
 
@@ -20,10 +21,13 @@ use crate::{Partition, PersistenceId, SequenceNr};
 ///
 /// It has at most [`MAX_TEXT_BYTES`](Self::MAX_TEXT_BYTES), and 30 for each partition where all was read. What begins in
 /// another way is no offset: an offset over several databases would begin with the number of the database.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Offset<P> {
-    /// In the order of their partitions, each of which is there once at most.
-    positions: Vec<(Partition, P)>,
+    /// The place in the partition that was read last. It is kept apart, because the events that follow on each other have offsets
+    /// that differ in nothing else: these share the other places.
+    last: Option<(Partition, P)>,
+    /// The places in all others, in the order of their partitions.
+    others: Option<Arc<[(Partition, P)]>>,
 }
 
 /// A place in the changes of states, from which a reader continues.
@@ -110,22 +114,38 @@ impl<P: Position> Offset<P> {
 
     /// Returns the place up to which a partition was read; `None` for its start.
     pub fn position(&self, partition: Partition) -> Option<&P> {
-        let place = self.place_of(partition).ok()?;
-        Some(&self.positions[place].1)
+        match &self.last {
+            Some((last, position)) if *last == partition => Some(position),
+            _ => {
+                let others = self.others();
+                let place = others.binary_search_by_key(&partition, |(partition, _)| *partition);
+                place.ok().map(|place| &others[place].1)
+            }
+        }
     }
 
     /// Returns the places in all partitions that were read, in the order of their numbers.
     pub fn positions(&self) -> impl Iterator<Item = (Partition, &P)> {
-        self.positions
-            .iter()
-            .map(|(partition, position)| (*partition, position))
+        let others = self.others();
+        let before = self.last.as_ref().map_or(0, |(last, _)| {
+            others.partition_point(|(partition, _)| partition < last)
+        });
+        let (before, after) = others.split_at(before);
+        let all = before.iter().chain(&self.last).chain(after);
+        all.map(|(partition, position)| (*partition, position))
     }
 
     /// Goes on to a place of a partition.
     pub fn advance(&mut self, partition: Partition, position: P) {
-        match self.place_of(partition) {
-            Ok(place) => self.positions[place].1 = position,
-            Err(place) => self.positions.insert(place, (partition, position)),
+        match &mut self.last {
+            Some((last, at)) if *last == partition => *at = position,
+            None => self.last = Some((partition, position)),
+            Some(_) => {
+                let others = self.positions().filter(|(other, _)| *other != partition);
+                let others = others.map(|(partition, position)| (partition, position.clone()));
+                self.others = Some(others.collect());
+                self.last = Some((partition, position));
+            }
         }
     }
 
@@ -148,15 +168,13 @@ impl<P: Position> Offset<P> {
     ///
     /// A reader that has reached either of the two has reached the result.
     pub fn lower_to(&mut self, other: &Self) {
-        self.positions.retain_mut(|(partition, position)| {
-            let Some(lower) = other.position(*partition) else {
-                return false;
-            };
-            if lower < position {
-                position.clone_from(lower);
+        let mut lowered = Self::start();
+        for (partition, position) in self.positions() {
+            if let Some(lower) = other.position(partition) {
+                lowered.advance(partition, position.min(lower).clone());
             }
-            true
-        });
+        }
+        *self = lowered;
     }
 
     /// Fails if the offset has a place in a partition that a store with so many does not have.
@@ -166,7 +184,7 @@ impl<P: Position> Offset<P> {
     /// # Errors
     /// Names the first such partition.
     pub fn check(&self, partitions: u16) -> Result<(), OtherPartitions> {
-        let mut all = self.positions.iter().map(|(partition, _)| partition);
+        let mut all = self.positions().map(|(partition, _)| partition);
         match all.find(|partition| partition.of() != partitions) {
             None => Ok(()),
             Some(other) => Err(OtherPartitions {
@@ -177,19 +195,27 @@ impl<P: Position> Offset<P> {
         }
     }
 
-    fn place_of(&self, partition: Partition) -> Result<usize, usize> {
-        self.positions
-            .binary_search_by_key(&partition, |(partition, _)| *partition)
+    fn others(&self) -> &[(Partition, P)] {
+        self.others.as_deref().unwrap_or_default()
     }
 }
 
 impl<P> Default for Offset<P> {
     fn default() -> Self {
         Self {
-            positions: Vec::new(),
+            last: None,
+            others: None,
         }
     }
 }
+
+impl<P: Position> PartialEq for Offset<P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.positions().eq(other.positions())
+    }
+}
+
+impl<P: Position> Eq for Offset<P> {}
 
 /// Shows the text.
 impl<P: Position> fmt::Debug for Offset<P> {
@@ -387,6 +413,40 @@ mod tests {
             longer.parse::<StateOffset>(),
             Err(InvalidOffset { kind: "states" })
         );
+    }
+
+    #[test]
+    fn an_offset_is_the_same_in_whatever_order_its_places_came() {
+        let places = [(0, 17), (3, 18), (5, 19), (7, 20)];
+        let partition = |nr| Partition::new(nr, 8).unwrap();
+        let of = |order: [usize; 4]| {
+            let mut offset = EventOffset::start();
+            for place in order {
+                let (nr, ordering) = places[place];
+                // Not the last word about it.
+                offset.advance(partition(nr), EventPosition::after_all_of(1));
+                offset.pass(partition(nr), ordering);
+            }
+            offset
+        };
+        let expected = of([0, 1, 2, 3]);
+        assert_eq!(expected.to_string().parse(), Ok(expected.clone()));
+        for order in [[3, 2, 1, 0], [1, 3, 0, 2], [2, 0, 3, 1]] {
+            let mut offset = of(order);
+            assert_eq!(offset, expected);
+            let found: Vec<_> = offset.positions().map(|(found, _)| found.nr()).collect();
+            assert_eq!(found, [0, 3, 5, 7]);
+            for (nr, ordering) in places {
+                let position = offset.position(partition(nr));
+                assert_eq!(position, Some(&EventPosition::after_all_of(ordering)));
+                let shared = offset.clone();
+                offset.pass(partition(nr), ordering + 1);
+                assert!(offset != expected && shared != offset);
+                offset.advance(partition(nr), EventPosition::after_all_of(ordering));
+                assert_eq!(offset, shared);
+            }
+            assert_eq!(offset.position(partition(1)), None);
+        }
     }
 
     #[test]

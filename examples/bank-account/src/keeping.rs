@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use actix_persistence::prelude::*;
 use actix_persistence::projection::{AppliedError, Projection, ProjectionStatus, ShareState};
-use actix_persistence::query::{EventOffset, EventSelection};
+use actix_persistence::query::EventSelection;
 use anyhow::bail;
 use bank::{Account, keep_balances};
-use futures_util::TryStreamExt;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::STOP_DEADLINE;
@@ -32,25 +31,20 @@ pub(crate) fn lease(text: &str) -> Result<Duration, String> {
 /// Brings the table up to date with everything that is stored, beside any other process that does the same.
 pub(crate) async fn catch_up(persistence: &Persistence) -> anyhow::Result<()> {
     let projection = keep_balances(persistence, None)?;
-    let stored = all_stored(persistence).await?;
+    let queries = persistence.event_queries(None)?;
+    let accounts = EventSelection::all().of_entity_type(Account::ENTITY_TYPE);
+    let mut stored = queries.newest_offset(&accounts).await?;
     while let Err(error) = projection.applied(&stored, STILL_BEHIND).await {
         let AppliedError::Timeout { .. } = error else {
             return Err(error.into());
         };
         fail_if_stuck(&projection).await?;
         eprintln!("balances: not up to date yet, waiting");
+        // What was deleted since is not waited for.
+        stored.lower_to(&queries.newest_offset(&accounts).await?);
     }
     projection.stop().await;
     Ok(())
-}
-
-/// Returns the offset after everything that is stored by now.
-async fn all_stored(persistence: &Persistence) -> anyhow::Result<EventOffset> {
-    let queries = persistence.event_queries(None)?;
-    let accounts = EventSelection::all().of_entity_type(Account::ENTITY_TYPE);
-    let mut all = queries.current_event_records(accounts, EventOffset::start());
-    while all.try_next().await?.is_some() {}
-    Ok(all.offset().clone())
 }
 
 /// Fails if nobody goes on before a person has done something.

@@ -36,6 +36,11 @@ impl Source for Following {
     type Record = RecordEnvelope;
     type Offset = EventOffset;
 
+    /// At the tail nothing is read before somebody waits for it.
+    fn reads_ahead(&self) -> bool {
+        self.seat.is_none()
+    }
+
     async fn read(
         &mut self,
         pages: &Arc<Pages<JournalHandle>>,

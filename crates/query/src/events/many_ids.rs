@@ -114,7 +114,9 @@ impl Source for ManyIds {
     type Record = RecordEnvelope;
     type Offset = EventOffset;
 
-    const READS_AHEAD: bool = true;
+    fn reads_ahead(&self) -> bool {
+        true
+    }
 
     async fn read(
         &mut self,

@@ -463,6 +463,53 @@ pub async fn small_pages_come_from_all_ids_in_turns(place: &dyn Tables) {
     assert!(seen.values().all(|number| *number < 6), "{seen:?}");
 }
 
+/// Reads pages of sizes at which a database may begin another part of its answer.
+pub async fn pages_of_any_size_have_every_event_with_its_tags(place: &dyn Tables) {
+    const EVENTS: u64 = 260;
+    let journal = place.journal().await;
+    let writer = WriterId::random();
+    for name in ["a", "b"] {
+        let id = PersistenceId::of("Counter", name);
+        let epoch = journal.take_over_one(&id, writer).await.unwrap().epoch;
+        let events = (1..=EVENTS).map(|number| match number % 3 {
+            0 => event(number, writer, "x").with_tags([format!("{name}{number}")]),
+            _ => event(number, writer, "x"),
+        });
+        let write = AtomicWrite::new(id, epoch, events.collect()).unwrap();
+        let outcomes = journal.write_messages(vec![write]).await.unwrap();
+        assert!(outcomes[0].is_stored(), "{outcomes:?}");
+    }
+    let all = EventSelection::all();
+    for selection in [all.clone(), all.of_entity_type("Counter")] {
+        for limit in [124, 125, 126, 249, 250, 251, 520, 1_000] {
+            let (mut offset, mut found) = (EventOffset::start(), Vec::new());
+            loop {
+                let page = page(&*journal, &selection, &offset, limit).await.unwrap();
+                assert!(page.events.len() <= limit, "{limit}");
+                offset = page.offset;
+                found.extend(page.events);
+                if !page.more {
+                    break;
+                }
+            }
+            let found = by_ids(found);
+            assert_eq!(found.len(), 2);
+            for (id, events) in found {
+                let numbers: Vec<_> = events.iter().map(|event| event.sequence_nr).collect();
+                assert_eq!(numbers, (1..=EVENTS).collect::<Vec<_>>(), "{limit}");
+                for event in events {
+                    let number = event.sequence_nr;
+                    let tags = match number % 3 {
+                        0 => vec![Arc::from(format!("{}{number}", id.entity_id()))],
+                        _ => vec![],
+                    };
+                    assert_eq!(event.tags, tags, "{limit}");
+                }
+            }
+        }
+    }
+}
+
 /// Leaves the rows of many deleted events: a page passes a bounded number of them by.
 pub async fn a_page_passes_a_bounded_number_of_deleted_rows(place: &dyn Tables) {
     const EVENTS: u64 = 12_000;

@@ -35,11 +35,7 @@ pub(super) struct Unpacked {
 impl<'a> Packed<'a> {
     /// The payloads will be parts of the value, which lives as long as one of them.
     pub(super) fn new(value: &'a Bytes) -> Result<Self, SqlError> {
-        let mut packed = Self {
-            whole: value,
-            rest: value,
-            events: 0,
-        };
+        let mut packed = Self::uncounted(value);
         packed.events = packed.number().ok_or_else(torn)?;
         Ok(packed)
     }
@@ -62,9 +58,18 @@ impl<'a> Packed<'a> {
         unpacked.map(Some).map_err(|error| at(sequence_nr, error))
     }
 
-    /// Returns the number of events.
-    pub(super) fn events(&self) -> usize {
-        usize::try_from(self.events).unwrap_or(usize::MAX)
+    /// Takes events out of a value that does not begin with their number.
+    pub(super) fn uncounted(value: &'a Bytes) -> Self {
+        Self {
+            whole: value,
+            rest: value,
+            events: 0,
+        }
+    }
+
+    /// True if everything was taken.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rest.is_empty()
     }
 
     /// Takes the event with this number, which stands before it; `before` is the one before it.

@@ -2,25 +2,27 @@
 
 use std::sync::Arc;
 
-use actix_persistence_sql::{QueriedContent, QueriedEvent, SqlError, get_bytes};
+use actix_persistence_sql::{QueriedContent, QueriedEvent, SqlError};
 use actix_persistence_storage_api::PersistenceId;
 use bytes::Bytes;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::packed::{Packed, PackedTags, to_text, torn};
-use crate::Sqlite;
 
 /// An event, and the sum over it when it was stored.
 type Summed = (QueriedEvent, Option<i64>);
 
-/// Takes the events of a page out of its row, up to the first one that is damaged.
+/// Takes events of a page out of a row, up to the first one that is damaged.
 ///
-/// The first value has the number of events, then each: the number in the order of commits, the bytes of a large event or
-/// nothing, and the id after its length; then the event as [`Packed`] has it, or the sequence number of a large one. The second
+/// The first value has each: the number in the order of commits, the bytes of a large event or nothing, and the id after its
+/// length; then the event as [`Packed`] has it, or the sequence number of a large one. It is NULL if there is none. The second
 /// value has their tags, or is NULL.
 pub(super) fn unpack(row: &SqliteRow) -> Result<Vec<QueriedEvent>, SqlError> {
-    let mut events = unpack_events(&get_bytes::<Sqlite>(row, 0)?)?;
+    let Some(value) = row.try_get::<Option<Vec<u8>>, _>(0)? else {
+        return Ok(Vec::new());
+    };
+    let mut events = unpack_events(&Bytes::from(value))?;
     if let Some(tags) = row.try_get(1)? {
         add_tags(&mut events, tags)?;
     }
@@ -32,10 +34,9 @@ pub(super) fn unpack(row: &SqliteRow) -> Result<Vec<QueriedEvent>, SqlError> {
 }
 
 fn unpack_events(value: &Bytes) -> Result<Vec<Summed>, SqlError> {
-    let mut packed = Packed::new(value)?;
-    let count = packed.events();
-    let mut events: Vec<Summed> = Vec::with_capacity(count.min(value.len()));
-    for _ in 0..count {
+    let mut packed = Packed::uncounted(value);
+    let mut events: Vec<Summed> = Vec::new();
+    while !packed.is_empty() {
         let ordering = packed.integer().ok_or_else(torn)?.ok_or_else(torn)?;
         let large = packed.integer().ok_or_else(torn)?;
         let length = packed.length()?;

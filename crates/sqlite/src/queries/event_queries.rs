@@ -5,7 +5,7 @@ use actix_persistence_sql::{
     SqlNames,
 };
 
-use super::journal_queries::packed_event;
+use super::journal_queries::packed_small_event;
 
 /// There is one writer at a time, so all that can be seen is complete.
 const COMPLETE_TO: &str = "\
@@ -35,22 +35,50 @@ ORDER BY m.persistence_id LIMIT ?4";
 const TYPE: &str = "/*type*/";
 const WITHOUT_TYPE: &str = " AND instr(m.persistence_id, '|') <= 1";
 
-/// The events of a page in one value, and their tags in another one if there are any: every row costs a hand-over between two
-/// threads, so this is several times as fast as a row for each. `packed_events` of `crate::journal` takes them out.
+/// The number of events in a row of `EVERY_SMALL`.
+const CHUNK: usize = 125;
+
+/// Every event of a range, and their tags in another value if there are any, some hundred to a row: every row costs a
+/// hand-over between two threads, and a value of a whole page costs memory that is asked for and given back each time. This is
+/// several times as fast as either. `packed_events` of `crate::journal` takes them out.
+///
+/// `chunk` finds each last number by the keys alone. The statement ends when its rows are not read any more.
+const EVERY_SMALL: &str = "\
+WITH RECURSIVE chunk (first, last) AS (
+    SELECT {lowest}, (SELECT MAX(e.ordering) FROM (
+        SELECT e.ordering FROM {event_table} AS e {index}
+        WHERE {numbered_key}e.ordering >= {lowest} AND e.ordering <= {highest} ORDER BY e.ordering LIMIT MIN({most}, {chunk})) AS e)
+    UNION ALL
+    SELECT c.last + 1, (SELECT MAX(e.ordering) FROM (
+        SELECT e.ordering FROM {event_table} AS e {index}
+        WHERE {numbered_key}e.ordering > c.last AND e.ordering <= {highest} ORDER BY e.ordering LIMIT MIN({most}, {chunk})) AS e)
+    FROM chunk AS c WHERE c.last IS NOT NULL
+)
+SELECT (SELECT CAST(group_concat({packed_event}, '') AS BLOB)
+        FROM {event_table} AS e {index} WHERE {numbered_key}e.ordering BETWEEN c.first AND c.last),
+       CASE WHEN EXISTS (SELECT 1 FROM {tag_table} AS t WHERE t.ordering BETWEEN c.first AND c.last)
+       THEN (SELECT CAST(group_concat({packed_tag}, '') AS BLOB)
+             FROM {event_table} AS e {index} CROSS JOIN {tag_table} AS t ON t.ordering = e.ordering
+             WHERE {numbered_key}e.ordering BETWEEN c.first AND c.last) END
+FROM chunk AS c WHERE c.last IS NOT NULL LIMIT ({most} + {chunk} - 1) / {chunk}";
+
+/// The events whose keys a page has, in one row of the same kind.
 const SMALL: &str = "\
 WITH page (ordering) AS MATERIALIZED ({keys})
-SELECT (SELECT CAST(concat(count(*), ',', group_concat(
-            CASE WHEN {bytes} + {text_bytes} <= {small_event}
-            THEN concat(e.ordering, ',,', octet_length(e.persistence_id), ',', e.persistence_id, {packed_event})
-            ELSE concat(e.ordering, ',', {bytes}, ',', octet_length(e.persistence_id), ',', e.persistence_id,
-                        e.sequence_nr, ',')
-            END, '')) AS BLOB)
+SELECT (SELECT CAST(group_concat({packed_event}, '') AS BLOB)
         FROM page AS p CROSS JOIN {event_table} AS e ON e.ordering = p.ordering),
        CASE WHEN EXISTS (SELECT 1 FROM {tag_table} AS t
                          WHERE t.ordering BETWEEN (SELECT MIN(p.ordering) FROM page AS p)
                                               AND (SELECT MAX(p.ordering) FROM page AS p))
-       THEN (SELECT CAST(group_concat(concat(t.ordering, ',', octet_length(t.tag), ',', t.tag), '') AS BLOB)
+       THEN (SELECT CAST(group_concat({packed_tag}, '') AS BLOB)
              FROM page AS p CROSS JOIN {tag_table} AS t ON t.ordering = p.ordering) END";
+
+const PACKED_EVENT: &str = "\
+CASE WHEN {bytes} + {text_bytes} <= {small_event}
+    THEN concat(e.ordering, ',,', octet_length(e.persistence_id), ',', e.persistence_id, {packed_small_event})
+    ELSE concat(e.ordering, ',', {bytes}, ',', octet_length(e.persistence_id), ',', e.persistence_id, e.sequence_nr, ',')
+    END";
+const PACKED_TAG: &str = "concat(t.ordering, ',', octet_length(t.tag), ',', t.tag)";
 
 /// A row for each event; only of one that fits are contents read.
 const ANY: &str = "\
@@ -113,14 +141,39 @@ ORDER BY t.ordering LIMIT 0 + ?";
 /// The plus sign keeps the index of types out: rows come in the order of their numbers.
 const TYPE_CONDITION: &str = " AND (? = 1 OR +e.entity_type = ?)";
 
-/// The rows in the order of their numbers, which is that of the table.
-const OF_ALL: [&str; 2] = ["NOT INDEXED", ""];
-/// The rows of a type by its index, in which they are in the order of their numbers.
-const OF_TYPE: [&str; 2] = ["INDEXED BY {event_type_index}", "e.entity_type = ? AND "];
+/// How a source finds its events: the index, in which they are in the order of their numbers; the condition with the first
+/// value; and what is numbered in `EVERY_SMALL`, which names values more than once. The driver cannot mix the two kinds.
+type Found = (
+    &'static str,
+    &'static str,
+    [(&'static str, &'static str); 4],
+);
 
-/// The texts of a source: the window, the numbers of all events, and of those that are selected.
-const ALL: [&str; 3] = [WINDOW, EVERY, SELECTED];
-const WITH_TAG: [&str; 3] = [WINDOW_OF_TAG, EVERY_WITH_TAG, SELECTED_WITH_TAG];
+/// The order of the numbers is that of the table.
+const OF_ALL: Found = (
+    "NOT INDEXED",
+    "",
+    [
+        ("numbered_key", ""),
+        ("lowest", "?1"),
+        ("highest", "?2"),
+        ("most", "?3"),
+    ],
+);
+const OF_TYPE: Found = (
+    "INDEXED BY {event_type_index}",
+    "e.entity_type = ? AND ",
+    [
+        ("numbered_key", "e.entity_type = ?1 AND "),
+        ("lowest", "?2"),
+        ("highest", "?3"),
+        ("most", "?4"),
+    ],
+);
+
+/// The texts of a source: the window, every small event, the numbers of all events, and of those that are selected.
+const ALL: [&str; 4] = [WINDOW, EVERY_SMALL, EVERY, SELECTED];
+const WITH_TAG: [&str; 4] = [WINDOW_OF_TAG, SMALL, EVERY_WITH_TAG, SELECTED_WITH_TAG];
 
 /// Returns the statements of one journal, with its table names in them.
 pub(crate) fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
@@ -144,18 +197,25 @@ pub(crate) fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
 
 fn source(
     names: &SqlNames,
-    [window, every, selected]: [&str; 3],
-    [index, key]: [&str; 2],
+    [window, every_small, every, selected]: [&str; 4],
+    (index, key, [numbered_key, lowest, highest, most]): Found,
     type_condition: &str,
 ) -> EventSourceStatements {
-    let texts = |keys: &str| [SMALL, ANY].map(|text| text.replace("{keys}", keys));
-    let [every, selected] = [texts(every), texts(selected)];
+    let texts = |small: &str, keys: &str| [small, ANY].map(|text| text.replace("{keys}", keys));
+    let (every, selected) = (texts(every_small, every), texts(SMALL, selected));
     let texts = EventSourceTexts {
         window,
         every: EventTexts::new(&every),
         selected: EventTexts::new(&selected),
         pieces: &[
-            ("packed_event", &packed_event()),
+            ("packed_event", PACKED_EVENT),
+            ("packed_small_event", &packed_small_event()),
+            ("packed_tag", PACKED_TAG),
+            ("chunk", &CHUNK.to_string()),
+            numbered_key,
+            lowest,
+            highest,
+            most,
             ("fits", FITS),
             ("index", index),
             ("key", key),

@@ -211,15 +211,19 @@ THEN concat(
     octet_length(e.writer_uuid), ',', octet_length(e.event_manifest), ',', octet_length(e.adapter_manifest),
     ',,,', octet_length(e.payload), ',', e.writer_uuid, e.event_manifest, e.adapter_manifest, e.payload)
 ELSE concat(
-    e.sequence_nr, ',', e.timestamp, ',', e.serializer_id, ',', e.metadata_serializer_id, ',', e.checksum, ',',
-    octet_length(e.writer_uuid), ',', octet_length(e.event_manifest), ',', octet_length(e.adapter_manifest), ',',
-    octet_length(e.metadata_manifest), ',', octet_length(e.metadata_payload), ',', octet_length(e.payload), ',',
+    {packed_numbers},
     CASE WHEN octet_length(e.writer_uuid) + octet_length(e.event_manifest) + octet_length(e.adapter_manifest)
               + COALESCE(octet_length(e.metadata_manifest), 0) <= {most_text_bytes}
          THEN concat(e.writer_uuid, e.event_manifest, e.adapter_manifest, e.metadata_manifest) END,
     CASE WHEN octet_length(e.payload) + COALESCE(octet_length(e.metadata_payload), 0) <= {large}
          THEN concat(e.metadata_payload, e.payload) END)
 END";
+
+/// The numbers and lengths of an event of any kind.
+const PACKED_NUMBERS: &str = "\
+e.sequence_nr, ',', e.timestamp, ',', e.serializer_id, ',', e.metadata_serializer_id, ',', e.checksum, ',',
+    octet_length(e.writer_uuid), ',', octet_length(e.event_manifest), ',', octet_length(e.adapter_manifest), ',',
+    octet_length(e.metadata_manifest), ',', octet_length(e.metadata_payload), ',', octet_length(e.payload), ','";
 
 /// The statement that reads a page, one alone, so that the events and what is deleted are of one moment without a
 /// transaction around them.
@@ -291,9 +295,19 @@ fn replay() -> String {
         .replace("{packed_event}", &packed_event())
 }
 
+/// Returns the parts of an event `e` whose texts and payloads are small, which `concat` puts together.
+pub(super) fn packed_small_event() -> String {
+    format!(
+        "{PACKED_NUMBERS},
+    e.writer_uuid, e.event_manifest, e.adapter_manifest, e.metadata_manifest, e.metadata_payload, e.payload"
+    )
+}
+
 /// Returns the value of an event `e` in a value with several of them.
-pub(super) fn packed_event() -> String {
-    PACKED_EVENT.replace("{large}", &LARGE_PAYLOAD_BYTES.to_string())
+fn packed_event() -> String {
+    PACKED_EVENT
+        .replace("{packed_numbers}", PACKED_NUMBERS)
+        .replace("{large}", &LARGE_PAYLOAD_BYTES.to_string())
 }
 
 #[cfg(test)]
