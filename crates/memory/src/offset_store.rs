@@ -226,6 +226,7 @@ impl OffsetStore for MemoryOffsetStore {
         match change {
             ProjectionChange::Pause => found.paused = true,
             ProjectionChange::Resume => found.resume(),
+            ProjectionChange::ResumeLive => found.paused &= !found.live,
             ProjectionChange::SetOffset(offset) => found.set_offset(&offset),
             ProjectionChange::Divide(shares) => {
                 let divided = found.divide(shares);
@@ -242,6 +243,7 @@ impl OffsetStore for MemoryOffsetStore {
                     return Err(not_parked(operation, persistence_id.as_ref()));
                 }
             }
+            ProjectionChange::RetryAgain(id) => found.parked.retry_again(&id),
             other => {
                 return Err(StorageError::new(StorageErrorKind::Unsupported, operation)
                     .not_stored()

@@ -179,14 +179,20 @@ impl MakingLive {
         replacement: Replacement,
         work: Option<SessionWork>,
     ) -> Result<(), MakeLiveError> {
+        let old = replacement.old.as_ref().map(|old| old.projection.clone());
         let Err(error) = self.store.replace(replacement, work).await else {
             return Ok(());
         };
-        // Another caller may have made the same version live; it is also told by this if the reply was lost.
-        if error.is_not_stored() && error.kind() != StorageErrorKind::VersionConflict {
+        // Another caller may have made the same version live.
+        let is_told = error.kind() == StorageErrorKind::VersionConflict;
+        if error.is_not_stored() && !is_told {
             return Err(error.into());
         }
         let told = async {
+            // The transaction may go on after its reply was lost.
+            while !error.is_not_stored() && self.wait_for_replacement(&old).await.is_err() {
+                sleep(LOOK_AGAIN).await;
+            }
             loop {
                 if let Ok(live) = self.store.live_version(self.key.name()).await {
                     return live == Some(self.key.version());
@@ -200,7 +206,21 @@ impl MakingLive {
         }
     }
 
-    /// Resumes the old version, if this has paused it and it is live still.
+    /// Waits until a transaction that replaces the old version has ended; one that begins after that is refused, if it is this
+    /// that has paused the version.
+    async fn wait_for_replacement(&self, old: &Option<ProjectionKey>) -> Result<(), StorageError> {
+        let Some(old) = old else {
+            return Ok(());
+        };
+        let change = match self.paused {
+            Some(_) => ProjectionChange::ResumeLive,
+            // It is paused already, and stays so.
+            None => ProjectionChange::Pause,
+        };
+        self.store.change(old, change).await
+    }
+
+    /// Resumes the old version, if this has paused it and it is live still; shares that were halted stay so.
     async fn give_up(&mut self, error: MakeLiveError) -> MakeLiveError {
         let Some(old) = &self.paused else {
             return error;
@@ -212,13 +232,10 @@ impl MakingLive {
                 let _ = pausing.await;
             }
             loop {
-                let resumed = match self.store.live_version(old.name()).await {
-                    Ok(live) if live != Some(old.version()) => return,
-                    Ok(_) => self.store.change(old, ProjectionChange::Resume).await,
-                    Err(error) => Err(error),
-                };
-                if resumed.is_ok() {
-                    return;
+                match self.store.change(old, ProjectionChange::ResumeLive).await {
+                    Err(error) if error.kind() != StorageErrorKind::Unsupported => {}
+                    // Resumed, or it is no longer live, or no longer there.
+                    _ => return,
                 }
                 sleep(LOOK_AGAIN).await;
             }

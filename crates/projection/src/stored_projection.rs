@@ -130,7 +130,7 @@ impl StoredProjection {
         self.change(ProjectionChange::Pause).await
     }
 
-    /// Lets all processes go on with the projection, and with shares that were halted.
+    /// Lets all processes go on with the projection, and with shares that were halted, which begin without attempts.
     ///
     /// # Errors
     /// As [`pause`](Self::pause).
@@ -159,7 +159,8 @@ impl StoredProjection {
         Ok(())
     }
 
-    /// Divides the work into so many shares, from 1 to 1,024. Nothing is lost or handled twice by it.
+    /// Divides the work into so many shares, from 1 to 1,024. Nothing is lost or handled twice by it. A share with slices of one
+    /// that was halted is halted until somebody [resumes](Self::resume) the projection.
     ///
     /// # Errors
     /// As [`pause`](Self::pause), and for another number of shares.

@@ -343,6 +343,12 @@ impl<D: Dialect> OffsetStore for SqlOffsetStore<D> {
                 })
                 .await
             }
+            ProjectionChange::ResumeLive => {
+                self.write(operation, projection, (), |mut on, ()| {
+                    Box::pin(async move { on.get().resume_live().await })
+                })
+                .await
+            }
             ProjectionChange::SetOffset(offset) => {
                 self.write(operation, projection, offset, |mut on, offset| {
                     Box::pin(async move { on.get().set_offset(&offset).await })
@@ -362,6 +368,12 @@ impl<D: Dialect> OffsetStore for SqlOffsetStore<D> {
                 let input = (persistence_id, request);
                 self.write(operation, projection, input, |mut on, (id, request)| {
                     Box::pin(async move { on.get().request_parked(id.as_ref(), request).await })
+                })
+                .await
+            }
+            ProjectionChange::RetryAgain(id) => {
+                self.write(operation, projection, id, |mut on, id| {
+                    Box::pin(async move { on.get().retry_again(&id).await })
                 })
                 .await
             }

@@ -172,12 +172,12 @@ pub trait OffsetStore: Any + Send + Sync {
     /// Dropped, it is released or not.
     async fn release_share(&self, claim: &ShareClaim) -> Result<(), StorageError>;
 
-    /// Counts an attempt to go on with a share, before it is made, and returns how many were counted since its progress was
-    /// committed last.
+    /// Counts an attempt to go on with a share, before it is made, and returns how many were counted since its progress has
+    /// changed.
     ///
     /// # Contract
-    /// - **O-ATTEMPT-1**: The first call after a commit returns 1, and each further one the number before plus 1, whoever
-    ///   holds the share. A commit starts the count again.
+    /// - **O-ATTEMPT-1**: The first call after a commit that changes the progress returns 1, and each further one the number
+    ///   before plus 1, whoever holds the share. A commit that leaves the progress as it is leaves the count.
     /// - **O-ATTEMPT-2**: The store refuses a claim that is not the latest of its share with a [`ShareConflict`].
     ///
     /// # Errors
@@ -229,9 +229,13 @@ pub trait OffsetStore: Any + Send + Sync {
     ///
     /// # Contract
     /// - **O-HALT-1**: After the call the share is released, and has the reason. Nothing takes it before a
-    ///   [`Resume`](ProjectionChange::Resume), which removes the reason, a division, or a change of its progress.
+    ///   [`Resume`](ProjectionChange::Resume) or a [`SetOffset`](ProjectionChange::SetOffset), which remove the reason. After
+    ///   a [`Divide`](ProjectionChange::Divide) each share with slices of a halted one is halted, with the reason of the
+    ///   first of them.
     /// - **O-HALT-2**: The store refuses a claim that is not the latest of its share with a [`ShareConflict`].
     /// - **O-HALT-3**: The store keeps of the reason what [`kept_text`] leaves of it.
+    /// - **O-HALT-4**: After a [`Resume`](ProjectionChange::Resume) a share that was halted has no attempts. Every other one
+    ///   has those that it had.
     ///
     /// # Errors
     /// The errors of the database.
@@ -252,7 +256,8 @@ pub trait OffsetStore: Any + Send + Sync {
     ///   other versions of the same one, are as they were: if the version was live, none of its name is live.
     /// - **O-CHANGE-5**: [`Divide`](ProjectionChange::Divide) and [`SetOffset`](ProjectionChange::SetOffset) leave the sum of
     ///   what the shares have handled as it was. After a division the first share has the whole sum, and each one the earliest
-    ///   of the times that shares with slices of its own had reached. After `SetOffset` none has reached a time.
+    ///   of the times that shares with slices of its own had reached, or none if one of them had reached none. After
+    ///   `SetOffset` none has reached a time.
     /// - **O-PARK-5**: [`SetOffset`](ProjectionChange::SetOffset) and [`Remove`](ProjectionChange::Remove) remove what is
     ///   parked. Every other change leaves the items that wait as they are.
     /// - **O-REQUEST-1**: After [`RequestParked`](ProjectionChange::RequestParked) the id has the request, or each id has it
@@ -261,6 +266,8 @@ pub trait OffsetStore: Any + Send + Sync {
     /// - **O-REQUEST-2**: A [`DropFirst`](ParkedRequest::DropFirst) is a [`Retry`](ParkedRequest::Retry) once the item is
     ///   removed that was the first when it was asked for.
     /// - **O-REQUEST-3**: The store refuses a request about one id that is not parked.
+    /// - **O-REQUEST-4**: After [`RetryAgain`](ProjectionChange::RetryAgain) a parked id that had no request has a
+    ///   [`Retry`](ParkedRequest::Retry). The call changes nothing if the id has a request, or is not parked.
     ///
     /// # Errors
     /// The errors of the database; [`Unsupported`](crate::StorageErrorKind::Unsupported) if there is no such projection or
@@ -384,7 +391,12 @@ pub trait OffsetStore: Any + Send + Sync {
     /// - **O-LIVE-4**: If several calls replace the same version at the same time, exactly one of them succeeds.
     /// - **O-LIVE-5**: The store refuses versions that are not two of one name, and a version that is not there.
     ///
-    /// After an error that leaves the outcome open, [`live_version`](Self::live_version) tells it.
+    /// - **O-LIVE-7**: A [`ResumeLive`](ProjectionChange::ResumeLive) lets a version go on if it is live, and changes nothing
+    ///   otherwise. It waits for a replacement that is under way: after it has returned, either that is stored, or the version
+    ///   is live and not paused. Shares that were halted stay so.
+    ///
+    /// After an error that leaves the outcome open, [`live_version`](Self::live_version) tells it, after a
+    /// [`ResumeLive`](ProjectionChange::ResumeLive) of the old version for good.
     ///
     /// # Errors
     /// The errors of the database and of the work. [`Unsupported`](crate::StorageErrorKind::Unsupported) if there is work and

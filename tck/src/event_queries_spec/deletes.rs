@@ -1,13 +1,17 @@
 //! Events that are deleted or purged, before and while they are read.
 
-use actix_persistence_storage_api::{EventDeletion, Journal, PersistenceId, PurgeProgress};
+use std::time::Duration;
+
+use actix_persistence_storage_api::{
+    EventDeletion, EventOffset, Journal, PersistenceId, PurgeProgress,
+};
 
 use crate::capability::Capability;
 use crate::case::{Case, case};
 use crate::event_query_steps::{
     EventReader, all_events, expect_events, expect_given, of_id, settled, store_in_turns, store_one,
 };
-use crate::failure::{CaseResult, expect, expect_eq};
+use crate::failure::{CaseResult, Failure, expect, expect_eq};
 use crate::journal_steps::MAX;
 use crate::query_steps::tck_id;
 use crate::subject::Subject;
@@ -31,7 +35,15 @@ pub(super) const CASES: &[Case<dyn Journal>] = &[
     )
     .needing(Capability::EventQueries)
     .needing(Capability::Purge),
+    case!(reach_where_readers_were_before_a_delete, ["E-EVENTS-12"])
+        .needing(Capability::EventQueries),
+    case!(reach_where_readers_were_before_a_purge, ["E-EVENTS-12"])
+        .needing(Capability::EventQueries)
+        .needing(Capability::Purge),
 ];
+
+/// The number of looks after which a reader must have got there: on some databases other writers hold it back for a while.
+const LOOKS: usize = 500;
 
 /// Calls until the purge is done; the ids of these cases have few events.
 pub(super) async fn purge(journal: &dyn Journal, id: &PersistenceId) -> CaseResult {
@@ -158,4 +170,55 @@ async fn give_the_events_after_a_purge_to_readers_of_before(
     }
     let numbers_start_again = expected[0].1.sequence_nr == 1;
     expect(numbers_start_again, "numbers that start again at 1")
+}
+
+/// Expects that one who reads from the start gets as far as this, once there is no more.
+async fn expect_reach(journal: &dyn Journal, offset: &EventOffset) -> CaseResult {
+    let mut reached = EventOffset::start();
+    for _ in 0..LOOKS {
+        let mut reader = EventReader::new(all_events(3));
+        reader.read_all(journal).await?;
+        reached = reader.query.after;
+        if reached.has_reached(offset) {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    Err(Failure::new(format!(
+        "expected an offset as far as {offset}, found {reached}"
+    )))
+}
+
+async fn reach_where_readers_were_before_a_delete(subject: Subject<dyn Journal>) -> CaseResult {
+    let ids = [1, 2].map(tck_id);
+    store_in_turns(subject.store(), &ids, 3).await?;
+    let offset = settled(subject.store()).await?;
+    for id in ids.iter().rev() {
+        delete_to(subject.store(), id, 3).await?;
+        expect_reach(subject.store(), &offset).await?;
+    }
+    let subject = subject.restart().await?;
+    expect_reach(subject.store(), &offset).await
+}
+
+async fn reach_where_readers_were_before_a_purge(subject: Subject<dyn Journal>) -> CaseResult {
+    let ids = [1, 2].map(tck_id);
+    let stored = store_in_turns(subject.store(), &ids, 3).await?;
+    let offset = settled(subject.store()).await?;
+    let given = expect_events(subject.store(), all_events(3), &stored).await?;
+    for id in ids.iter().rev() {
+        purge(subject.store(), id).await?;
+        expect_reach(subject.store(), &offset).await?;
+        for event in &given {
+            expect_reach(subject.store(), &event.offset).await?;
+        }
+    }
+    let subject = subject.restart().await?;
+    expect_reach(subject.store(), &offset).await?;
+    // Nothing that comes later is passed over.
+    let later = store_one(subject.store(), &ids[1], |event| event).await?;
+    let query = all_events(3).after(offset);
+    expect_events(subject.store(), query, [&later])
+        .await
+        .map(drop)
 }

@@ -129,14 +129,15 @@ async fn refuse_commits_of_before_the_shares_were_divided(
 async fn free_all_shares_that_were_divided_anew(subject: Subject<dyn OffsetStore>) -> CaseResult {
     let store = subject.store();
     let key = registered(store, 3).await?;
-    let halted = take(store, &key, 0, "a").await?;
-    store.halt(&halted.claim, "no way").await?;
+    let counted = take(store, &key, 0, "a").await?;
+    store.count_attempt(&counted.claim).await?;
     take(store, &key, 1, "a").await?;
     for number in [3, 2] {
         store.change(&key, ProjectionChange::Divide(number)).await?;
         for share in &record(store, &key).await?.shares {
             expect_eq("lease", &share.lease, &None)?;
             expect_eq("reason", &share.halted, &None)?;
+            expect_eq("attempts", share.attempts, 0)?;
         }
         for share in 0..number {
             take(store, &key, share, &format!("owner {number}")).await?;

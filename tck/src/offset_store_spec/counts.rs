@@ -11,6 +11,7 @@ use crate::subject::Subject;
 pub(super) const CASES: &[Case<dyn OffsetStore>] = &[
     case!(add_up_what_commits_have_handled, ["O-COMMIT-7"]),
     case!(keep_the_sum_of_counts_over_changes, ["O-CHANGE-5"]),
+    case!(keep_no_time_where_a_share_has_reached_none, ["O-CHANGE-5"]),
 ];
 
 /// Returns the number of handled items and the time of each share.
@@ -91,4 +92,25 @@ async fn keep_the_sum_of_counts_over_changes(subject: Subject<dyn OffsetStore>) 
     offsets.change(&key, change).await?;
     let found = counts(offsets, &key).await?;
     expect_eq("counts", found, vec![(12, None), (0, None)])
+}
+
+async fn keep_no_time_where_a_share_has_reached_none(
+    subject: Subject<dyn OffsetStore>,
+) -> CaseResult {
+    let offsets = subject.store();
+    let key = registered(offsets, 2).await?;
+    let mut taken = take(offsets, &key, 1, "a").await?;
+    let commit = step(&taken, "1").with_reached_time(Timestamp::from_micros(10));
+    store(offsets, &mut taken, commit).await?;
+    for (number, expected) in [
+        (4, vec![(0, None), (0, None), (0, Some(10)), (0, Some(10))]),
+        (3, vec![(0, None), (0, None), (0, Some(10))]),
+        (1, vec![(0, None)]),
+    ] {
+        let divide = ProjectionChange::Divide(number);
+        offsets.change(&key, divide).await?;
+        let found = counts(offsets, &key).await?;
+        expect_eq(format!("counts of {number} shares"), found, expected)?;
+    }
+    Ok(())
 }

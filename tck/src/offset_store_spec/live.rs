@@ -29,6 +29,7 @@ pub(super) const CASES: &[Case<dyn OffsetStore>] = &[
     case!(replace_no_version_that_has_changed, ["O-LIVE-2"]),
     case!(end_the_claims_to_what_was_replaced, ["O-LIVE-3"]),
     case!(refuse_what_are_not_two_versions_of_a_name, ["O-LIVE-5"]),
+    case!(resume_a_version_only_while_it_is_live, ["O-LIVE-7"]),
     case!(replace_a_version_with_the_work_or_not, ["O-LIVE-1"]).needing(Capability::Transactions),
     case!(run_no_work_if_nothing_is_replaced, ["O-LIVE-2"]).needing(Capability::Transactions),
 ];
@@ -224,6 +225,36 @@ async fn end_the_claims_to_what_was_replaced(subject: Subject<dyn OffsetStore>) 
         )?;
     }
     go_on(store, &of_new, "1").await.map(drop)
+}
+
+async fn resume_a_version_only_while_it_is_live(subject: Subject<dyn OffsetStore>) -> CaseResult {
+    let store = subject.store();
+    let (old, replacement) = replaceable(store).await?;
+    let new = replacement.projection.clone();
+    let resume = async |key: &ProjectionKey| store.change(key, ProjectionChange::ResumeLive).await;
+    let is_paused = async |key: &ProjectionKey| Ok::<_, Failure>(record(store, key).await?.paused);
+    let halted = take(store, &old, 1, "a").await?;
+    store.halt(&halted.claim, "no way").await?;
+    store.change(&new, ProjectionChange::Pause).await?;
+    for _ in 0..2 {
+        resume(&new).await?;
+        expect_eq("paused", is_paused(&new).await?, true)?;
+        resume(&old).await?;
+        expect_eq("paused", is_paused(&old).await?, false)?;
+    }
+    let not_paused = VersionConflict::NotPaused { old: old.clone() };
+    let refused = expect_conflict(store.replace(replacement.clone(), None).await)?;
+    expect_eq("reason", refused, not_paused)?;
+    let reason = record(store, &old).await?.shares[1].halted.clone();
+    expect_eq("reason of the halt", reason.as_deref(), Some("no way"))?;
+    store.change(&old, ProjectionChange::Pause).await?;
+    store.replace(replacement, None).await?;
+    resume(&old).await?;
+    expect_eq("paused", is_paused(&old).await?, true)?;
+    resume(&new).await?;
+    expect_eq("paused", is_paused(&new).await?, false)?;
+    expect_live(store, &old, Some(2)).await?;
+    expect_unsupported(resume(&fresh_key()).await)
 }
 
 async fn refuse_what_are_not_two_versions_of_a_name(

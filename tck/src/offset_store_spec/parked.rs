@@ -26,6 +26,10 @@ pub(super) const CASES: &[Case<dyn OffsetStore>] = &[
     case!(keep_the_latest_request_of_each_parked_id, ["O-REQUEST-1"]),
     case!(drop_no_item_but_the_first_of_the_request, ["O-REQUEST-2"]),
     case!(refuse_a_request_about_what_is_not_parked, ["O-REQUEST-3"]),
+    case!(
+        ask_again_for_a_retry_where_nothing_is_asked,
+        ["O-REQUEST-4"]
+    ),
 ];
 
 async fn list_parked_ids_in_the_order_of_their_bytes(
@@ -245,6 +249,44 @@ async fn drop_no_item_but_the_first_of_the_request(
     let commit = step(&taken, "3").with_unparked(&items[1..2]);
     store(offsets, &mut taken, commit).await?;
     expect_request(offsets, &key, &a, Some(DropAll)).await
+}
+
+async fn ask_again_for_a_retry_where_nothing_is_asked(
+    subject: Subject<dyn OffsetStore>,
+) -> CaseResult {
+    let offsets = subject.store();
+    let (a, b) = (id("a"), id("b"));
+    let mut taken = with_parked(offsets, &a, 2).await?;
+    let key = taken.claim.projection.clone();
+    park(offsets, &mut taken, "1", [failed(&b, 1)]).await?;
+    let again = |id: &PersistenceId| ProjectionChange::RetryAgain(id.clone());
+    use ParkedRequest::{DropAll, DropFirst, Retry};
+    for asked in [DropFirst, DropAll, Retry] {
+        request(offsets, &key, Some(&a), asked).await?;
+        offsets.change(&key, again(&a)).await?;
+        expect_request(offsets, &key, &a, Some(asked)).await?;
+        expect_request(offsets, &key, &b, None).await?;
+    }
+    offsets.begin_retry(&taken.claim, &a).await?;
+    expect_request(offsets, &key, &a, None).await?;
+    let before = parked(offsets, &key, &a).await?;
+    offsets.change(&key, again(&a)).await?;
+    let mut expected = before.clone();
+    expected.request = Some(Retry);
+    expect_eq("parked id", parked(offsets, &key, &a).await?, expected)?;
+    expect_request(offsets, &key, &b, None).await?;
+    // It is a request as any other.
+    offsets.begin_retry(&taken.claim, &a).await?;
+    expect_request(offsets, &key, &a, None).await?;
+    // Of an id that is not parked, or no longer.
+    offsets.change(&key, again(&id("c"))).await?;
+    let items = offsets.parked_items(&key, &a, MANY).await?;
+    let commit = step(&taken, "2").with_unparked(&items);
+    store(offsets, &mut taken, commit).await?;
+    offsets.change(&key, again(&a)).await?;
+    park(offsets, &mut taken, "3", [failed(&a, 3)]).await?;
+    expect_request(offsets, &key, &a, None).await?;
+    expect_unsupported(offsets.change(&fresh_key(), again(&a)).await)
 }
 
 async fn refuse_a_request_about_what_is_not_parked(

@@ -26,6 +26,7 @@ pub(super) const CASES: &[Case<dyn OffsetStore>] = &[
     ),
     case!(let_exactly_one_of_many_replacements_succeed, ["O-LIVE-4"]),
     case!(replace_or_commit_but_never_both, ["O-LIVE-2", "O-LIVE-3"]),
+    case!(replace_or_resume_but_never_both, ["O-LIVE-7"]),
 ];
 
 const ROUNDS: usize = 4;
@@ -234,6 +235,43 @@ async fn replace_or_commit_but_never_both(subject: Subject<dyn OffsetStore>) -> 
         expect(done[0] != done[1], "one of both")?;
         let live = subject.store().live_version(old.name()).await?;
         expect_eq("version that is live", live, Some(1 + u32::from(done[1])))?;
+    }
+    Ok(())
+}
+
+async fn replace_or_resume_but_never_both(subject: Subject<dyn OffsetStore>) -> CaseResult {
+    let stores = [subject.share(), subject.another().await?];
+    for round in 0..ROUNDS {
+        let old = fresh_key();
+        let new = old.clone().with_version(2);
+        subject.store().register(&old, 1, START).await?;
+        subject.store().register(&new, 1, START).await?;
+        let pause = ProjectionChange::Pause;
+        subject.store().change(&old, pause).await?;
+        let progress = record(subject.store(), &old).await?.shares.into_iter();
+        let progress = progress.map(|share| share.progress).collect();
+        let replacement = Replacement::new(new, old.clone(), progress);
+        let calls = (0..2).map(|nr| {
+            let store = stores[(nr + round) % 2].clone();
+            let (old, replacement) = (old.clone(), replacement.clone());
+            async move {
+                yield_now().await;
+                match nr {
+                    0 => {
+                        let resume = ProjectionChange::ResumeLive;
+                        succeeded(store.change(&old, resume).await, &[])
+                    }
+                    _ => {
+                        let refusals = [StorageErrorKind::VersionConflict];
+                        succeeded(store.replace(replacement, None).await, &refusals)
+                    }
+                }
+            }
+        });
+        let is_replaced = in_parallel(calls).await?[1];
+        let found = record(subject.store(), &old).await?;
+        let expected = (!is_replaced, is_replaced);
+        expect_eq("live and paused", (found.live, found.paused), expected)?;
     }
     Ok(())
 }

@@ -1,16 +1,21 @@
 //! The place at which a reader continues.
 
+use std::time::Duration;
+
 use actix_persistence_storage_api::{StateDelete, StateOffset, StatePosition, StateStore};
 
 use crate::capability::Capability;
 use crate::case::{Case, case};
-use crate::failure::{CaseResult, expect, expect_eq};
+use crate::failure::{CaseResult, Failure, expect, expect_eq};
 use crate::parallel::poll_and_drop;
 use crate::query_steps::{
     Reader, expect_changes, id_of_slice, of_tck, offsets_of_all_partitions, queries, tck_id,
 };
 use crate::state_steps::{state, store_up_to};
 use crate::subject::Subject;
+
+/// The number of looks after which a reader must have got there: on some databases other writers hold it back for a while.
+const LOOKS: usize = 500;
 
 pub(super) const CASES: &[Case<dyn StateStore>] = &[
     case!(go_on_after_each_change_of_a_page, ["D-CHANGES-6"]).needing(Capability::Queries),
@@ -25,6 +30,11 @@ pub(super) const CASES: &[Case<dyn StateStore>] = &[
     )
     .needing(Capability::Queries),
     case!(move_on_over_other_slices, ["D-CHANGES-12"]).needing(Capability::Queries),
+    case!(
+        reach_where_readers_were_before_a_hard_delete,
+        ["D-CHANGES-14"]
+    )
+    .needing(Capability::Queries),
     case!(refuse_offsets_of_other_stores, ["D-CHANGES-13"]).needing(Capability::Queries),
     case!(
         read_nothing_twice_where_others_are_busy,
@@ -133,6 +143,49 @@ async fn move_on_over_other_slices(subject: Subject<dyn StateStore>) -> CaseResu
     let found = page.changes.into_iter();
     let found: Vec<_> = found.map(|change| change.persistence_id).collect();
     expect_eq("changes of the slice", found, vec![id])
+}
+
+async fn reach_where_readers_were_before_a_hard_delete(
+    subject: Subject<dyn StateStore>,
+) -> CaseResult {
+    let ids = [1, 2].map(tck_id);
+    for id in &ids {
+        store_up_to(subject.store(), id, 2).await?;
+    }
+    let mut early = Reader::new(of_tck(3));
+    early
+        .read_until(subject.store(), &(ids[1].clone(), 2))
+        .await?;
+    for id in ids.iter().rev() {
+        subject.store().hard_delete(id).await?;
+        expect_reach(subject.store(), &early.query.after).await?;
+    }
+    let subject = subject.restart().await?;
+    expect_reach(subject.store(), &early.query.after).await?;
+    // Nothing that comes later is passed over.
+    store_up_to(subject.store(), &ids[0], 1).await?;
+    let later = [(ids[0].clone(), 1)];
+    let query = of_tck(3).after(early.query.after);
+    expect_changes(subject.store(), query, &later)
+        .await
+        .map(drop)
+}
+
+/// Expects that one who reads from the start gets as far as this, once there is no more.
+async fn expect_reach(store: &dyn StateStore, offset: &StateOffset) -> CaseResult {
+    let mut reached = StateOffset::start();
+    for _ in 0..LOOKS {
+        let mut reader = Reader::beside_writers(of_tck(3));
+        while reader.read(store).await?.more {}
+        reached = reader.query.after;
+        if reached.has_reached(offset) {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    Err(Failure::new(format!(
+        "expected an offset as far as {offset}, found {reached}"
+    )))
 }
 
 async fn refuse_offsets_of_other_stores(subject: Subject<dyn StateStore>) -> CaseResult {

@@ -188,8 +188,15 @@ const ALL: &[Mutant] = &[
         &["O-ATTEMPT-1"],
         &[
             "count_attempts_from_commit_to_commit",
+            "count_attempts_on_over_commits_that_stay_where_they_are",
             "count_attempts_whoever_holds_the_share",
         ],
+    ),
+    Mutant::new(
+        "ForgetsAttemptsByStaying",
+        kit::<ForgetsAttemptsByStaying>,
+        &["O-ATTEMPT-1"],
+        &["count_attempts_on_over_commits_that_stay_where_they_are"],
     ),
     Mutant::new(
         "CountsForAll",
@@ -278,6 +285,7 @@ const ALL: &[Mutant] = &[
         kit::<HaltsNothing>,
         &["O-HALT-1"],
         &[
+            "keep_shares_halted_that_are_divided",
             "release_a_halted_share_and_keep_the_reason",
             "take_a_halted_share_after_a_change",
         ],
@@ -286,7 +294,28 @@ const ALL: &[Mutant] = &[
         "ResumesNothing",
         kit::<ResumesNothing>,
         &["O-HALT-1"],
-        &["take_a_halted_share_after_a_change"],
+        &[
+            "keep_shares_halted_that_are_divided",
+            "take_a_halted_share_after_a_change",
+        ],
+    ),
+    Mutant::new(
+        "EndsHaltsByDividing",
+        kit::<EndsHaltsByDividing>,
+        &["O-HALT-1"],
+        &["keep_shares_halted_that_are_divided"],
+    ),
+    Mutant::new(
+        "ResumesWithAttempts",
+        kit::<ResumesWithAttempts>,
+        &["O-HALT-4"],
+        &["resume_halted_shares_without_attempts"],
+    ),
+    Mutant::new(
+        "PassesOverSharesWithoutATime",
+        kit::<PassesOverSharesWithoutATime>,
+        &["O-CHANGE-5"],
+        &["keep_no_time_where_a_share_has_reached_none"],
     ),
     Mutant::new(
         "HaltsByOldClaims",

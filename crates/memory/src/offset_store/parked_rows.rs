@@ -100,6 +100,14 @@ impl ParkedRows {
         Some(())
     }
 
+    /// Asks for a retry of an id that is parked and has no request.
+    pub(super) fn retry_again(&mut self, id: &PersistenceId) {
+        let row = self.0.get_mut(id);
+        if let Some(row) = row.filter(|row| row.request.is_none()) {
+            row.set_request(ParkedRequest::Retry);
+        }
+    }
+
     /// Sets the request of one id or of all; returns whether there was the one.
     pub(super) fn request(&mut self, id: Option<&PersistenceId>, request: ParkedRequest) -> bool {
         match id {

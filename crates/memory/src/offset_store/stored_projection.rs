@@ -158,8 +158,10 @@ impl StoredProjection {
             ..
         } = commit;
         let share = &mut self.shares[usize::from(claim.share)];
+        if share.progress != to {
+            share.attempts = 0;
+        }
         share.progress = to;
-        share.attempts = 0;
         share.handled = share.handled.saturating_add(handled);
         share.reached_time = reached_time.or(share.reached_time);
         self.skipped.extend(skipped.into_iter().map(|mut skipped| {
@@ -172,7 +174,11 @@ impl StoredProjection {
 
     pub(super) fn resume(&mut self) {
         self.paused = false;
-        self.shares.iter_mut().for_each(|share| share.halted = None);
+        for share in &mut self.shares {
+            if share.halted.take().is_some() {
+                share.attempts = 0;
+            }
+        }
     }
 
     pub(super) fn set_offset(&mut self, offset: &str) {
@@ -226,7 +232,7 @@ impl StoredShare {
             owner: None,
             lease: None,
             attempts: 0,
-            halted: None,
+            halted: share.halted,
             handled: share.handled,
             reached_time: share.reached_time,
         }

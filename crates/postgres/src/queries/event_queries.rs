@@ -8,11 +8,15 @@ use actix_persistence_sql::{
 use super::journal_queries::order;
 
 /// Numbers below the bound, in the order of which nothing is added any more. No offset is above the number of something
-/// that was stored, so it is not the bound itself.
+/// that was stored, so it is not the bound itself. Readers have perhaps been at an event that was removed since: others are
+/// to get there as well.
 const COMPLETE_TO: &str = "\
-SELECT 0::bigint, e.ordering, EXISTS (SELECT FROM {metadata_table} AS m WHERE m.swept_to < m.deleted_to)::integer::bigint
-FROM {event_table} AS e WHERE e.ordering < ({bound})
-ORDER BY e.ordering DESC LIMIT 1";
+WITH b AS MATERIALIZED ({bound})
+SELECT 0::bigint, GREATEST(
+    (SELECT e.ordering FROM {event_table} AS e WHERE e.ordering < b.bound ORDER BY e.ordering DESC LIMIT 1),
+    (SELECT r.ordering FROM {removed_table} AS r WHERE r.ordering < b.bound ORDER BY r.ordering DESC LIMIT 1)),
+    EXISTS (SELECT FROM {metadata_table} AS m WHERE m.swept_to < m.deleted_to)::integer::bigint
+FROM b";
 
 const SUMS: &str = "\
 SELECT 0::bigint, count(*), COALESCE(sum(e.ordering - $1::bigint), 0)::bigint, COALESCE(sum(e.checksum), 0)::bigint

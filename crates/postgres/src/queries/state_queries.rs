@@ -93,9 +93,12 @@ const WITHOUT_TYPE: &str = " AND e.entity_type = ''";
 /// Selects the number up to which changes are complete. It leaves out other entity types: so no offset is above
 /// the number of a change that was stored, and a restored dump shows whether the base must be raised.
 const COMPLETE_TO: &str = "\
-SELECT 0::bigint, e.ordering FROM {state_table} AS e
-WHERE e.entity_type = $1::text AND e.ordering < ({bound})
-ORDER BY e.ordering DESC LIMIT 1";
+WITH b AS MATERIALIZED ({bound})
+SELECT 0::bigint, GREATEST(
+    (SELECT e.ordering FROM {state_table} AS e WHERE e.entity_type = $1::text AND e.ordering < b.bound
+     ORDER BY e.ordering DESC LIMIT 1),
+    (SELECT r.ordering FROM {state_removed_table} AS r WHERE r.ordering < b.bound ORDER BY r.ordering DESC LIMIT 1))
+FROM b";
 
 const CHANGES: &str = include_str!("state_changes.sql");
 

@@ -49,7 +49,8 @@ impl<S: Source> Running<S> {
     async fn handle_alone(&mut self, group: &Group<S>, place: usize) -> Turn<()> {
         let (item, to) = (&group.items[place], group.progress_after(place));
         if self.parked.contains(S::persistence_id(item)) {
-            return self.let_wait(source::parked::<S>(item), to).await;
+            let written = Some(S::timestamp(item));
+            return self.let_wait(source::parked::<S>(item), written, to).await;
         }
         let most = self.runner.settings.max_attempts.max(1);
         let mut refusal = None;
@@ -71,7 +72,9 @@ impl<S: Source> Running<S> {
             }
             let ended = || "the process ended in each of the attempts".to_owned();
             let reason = refusal.unwrap_or_else(ended);
-            return self.give_up(source::parked::<S>(item), &to, reason).await;
+            let written = Some(S::timestamp(item));
+            let item = source::parked::<S>(item);
+            return self.give_up(item, written, &to, reason).await;
         }
     }
 
@@ -86,13 +89,19 @@ impl<S: Source> Running<S> {
             self.is_busy_with(timestamp);
         }
         if self.parked.contains(&what.persistence_id) {
-            return self.let_wait(item, to).await;
+            return self.let_wait(item, what.timestamp, to).await;
         }
-        self.give_up(item, &to, what.reason).await
+        self.give_up(item, what.timestamp, &to, what.reason).await
     }
 
-    /// Does what the settings say about an item that was refused each time.
-    async fn give_up(&mut self, item: ParkedItem, to: &Progress, reason: String) -> Turn<()> {
+    /// Does what the settings say about an item that was refused each time, and was written at this time.
+    async fn give_up(
+        &mut self,
+        item: ParkedItem,
+        written: Option<Timestamp>,
+        to: &Progress,
+        reason: String,
+    ) -> Turn<()> {
         match self.runner.settings.on_failure {
             OnFailure::Stop => {
                 let item = &item.item;
@@ -104,13 +113,13 @@ impl<S: Source> Running<S> {
                     projection = %claim.projection, share = claim.share, item, reason, "skips what its handler fails for"
                 );
                 let skipped = Skipped::new(item, to.to_string(), reason, Timestamp::now());
-                let commit = self.step_to(to.clone()).with_skipped(skipped);
+                let commit = self.step_past(written, to.clone()).with_skipped(skipped);
                 self.commit(commit).await?;
                 let share = self.claim.share;
                 self.runner.board.change(share, |share| share.skipped += 1);
                 ControlFlow::Continue(())
             }
-            OnFailure::Park => self.park(item, to, reason).await,
+            OnFailure::Park => self.park(item, written, to, reason).await,
         }
     }
 
@@ -175,6 +184,13 @@ impl<S: Source> Running<S> {
             self.pause(&chain_of(&error)).await?;
             self.lease_lasts().await?;
         }
+    }
+
+    /// Returns a step from the progress to another, past an item that was written at this time, if that is known.
+    pub(super) fn step_past(&self, written: Option<Timestamp>, to: Progress) -> ProgressCommit {
+        let mut step = self.step_to(to);
+        step.reached_time = written;
+        step
     }
 
     /// Returns a step from the progress to another.

@@ -1,37 +1,65 @@
 //! The parked ids of a share: their items wait, and are handed over again when somebody asks for it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    ParkedId, ParkedItem, ParkedRequest, PersistenceId, Progress, ProgressCommit, ProjectionChange,
-    Skipped, StorageError, Timestamp,
+    BackOff, ParkedId, ParkedItem, ParkedRequest, PersistenceId, Progress, ProgressCommit,
+    ProjectionChange, Skipped, StorageError, Timestamp,
 };
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use super::handing_over::Step;
-use super::runner::{End, Running, Turn};
+use super::runner::{Running, Turn};
 use crate::chain_of::chain_of;
 use crate::source::{Revived, Source};
 
 /// The most parked ids, or items of one, that are read at once.
 const PAGE: usize = 50;
 
+/// The most waiting items that are handed over before it is the turn of what the share has read.
+const RETRIES_IN_A_TURN: usize = 10;
+
 /// The parked ids of a share, of which its holder is the only writer.
 pub(super) struct Parked {
     ids: BTreeSet<PersistenceId>,
+    /// The ids whose items are handed over again, in the order in which they have turns.
+    retried: VecDeque<PersistenceId>,
+    /// True if it is the turn of what the share has read.
+    is_turn_of_others: bool,
+    /// The earliest time of their next turn, after one of them could not be read.
+    next_turn: Instant,
+    /// The delays until then.
+    back_off: BackOff,
+    /// The item that could not be read: its retry is counted.
+    unread: Option<(PersistenceId, u64)>,
     /// The time at which it looks for requests again.
     next_look: Instant,
     interval: Duration,
 }
 
+/// The end of the retry of one item.
+enum Retried {
+    /// It is handled, or stands for nothing today: the next one may follow.
+    Handled,
+    /// It was refused, or there is none.
+    Ended,
+    /// It cannot be read now, for this reason.
+    NotNow(String),
+}
+
 impl Parked {
-    pub(super) fn new(interval: Duration) -> Self {
+    pub(super) fn new(interval: Duration, back_off: BackOff) -> Self {
         Self {
+            back_off,
             ids: BTreeSet::new(),
+            retried: VecDeque::new(),
+            is_turn_of_others: false,
+            next_turn: Instant::now(),
+            unread: None,
             // A request may be older than the claim.
             next_look: Instant::now(),
             interval,
@@ -44,6 +72,36 @@ impl Parked {
 
     pub(super) fn number(&self) -> usize {
         self.ids.len()
+    }
+
+    pub(super) fn is_retrying(&self) -> bool {
+        !self.retried.is_empty()
+    }
+
+    /// Returns whether items that wait are to be handed over before others.
+    pub(super) fn has_turn(&self) -> bool {
+        self.is_retrying() && !self.is_turn_of_others && self.next_turn <= Instant::now()
+    }
+
+    /// Waits until items that wait may be handed over, if nothing else is there.
+    ///
+    /// # Cancel safety
+    /// May be called again.
+    pub(super) async fn turn_comes(&self) {
+        if self.next_turn > Instant::now() {
+            sleep_until(self.next_turn).await;
+        }
+    }
+
+    /// Notes that what the share has read had its turn.
+    pub(super) fn others_had_turn(&mut self) {
+        self.is_turn_of_others = false;
+    }
+
+    fn begin_retry(&mut self, id: &PersistenceId) {
+        if !self.retried.contains(id) {
+            self.retried.push_back(id.clone());
+        }
     }
 
     /// Waits until it is time to look for requests; for ever while nothing is parked.
@@ -100,6 +158,7 @@ impl<S: Source> Running<S> {
     pub(super) async fn park(
         &mut self,
         item: ParkedItem,
+        written: Option<Timestamp>,
         to: &Progress,
         reason: String,
     ) -> Turn<()> {
@@ -113,7 +172,7 @@ impl<S: Source> Running<S> {
         tracing::error!(
             projection = %claim.projection, share = claim.share, item = item.item, reason, "parks what its handler fails for"
         );
-        let commit = self.step_to(to.clone());
+        let commit = self.step_past(written, to.clone());
         self.commit(commit.with_parked(item.with_reason(reason)))
             .await?;
         if self.parked.ids.is_empty() {
@@ -125,8 +184,13 @@ impl<S: Source> Running<S> {
     }
 
     /// Lets an item wait after those of its id that wait already.
-    pub(super) async fn let_wait(&mut self, item: ParkedItem, to: Progress) -> Turn<()> {
-        let commit = self.step_to(to).with_parked(item);
+    pub(super) async fn let_wait(
+        &mut self,
+        item: ParkedItem,
+        written: Option<Timestamp>,
+        to: Progress,
+    ) -> Turn<()> {
+        let commit = self.step_past(written, to).with_parked(item);
         self.commit(commit).await
     }
 
@@ -143,10 +207,10 @@ impl<S: Source> Running<S> {
             after = page.last().map(|parked| parked.persistence_id.clone());
             for parked in page {
                 match parked.request {
-                    Some(ParkedRequest::Retry) => self.retry(&parked.persistence_id).await?,
+                    Some(ParkedRequest::Retry) => self.parked.begin_retry(&parked.persistence_id),
                     Some(ParkedRequest::DropFirst) => {
                         self.drop_first(&parked).await?;
-                        self.retry(&parked.persistence_id).await?;
+                        self.parked.begin_retry(&parked.persistence_id);
                     }
                     Some(ParkedRequest::DropAll) => self.drop_all(&parked).await?,
                     _ => {}
@@ -158,78 +222,85 @@ impl<S: Source> Running<S> {
         }
     }
 
-    /// Hands the items of a parked id to the handler, in their order, until none is left or one is refused. Those that come
-    /// meanwhile wait in the stream of the share.
-    async fn retry(&mut self, id: &PersistenceId) -> Turn<()> {
-        let turn = self.retry_all(id).await;
-        if let ControlFlow::Break(End::Stopped) = turn {
-            // A stop breaks it off between two items; the next owner goes on with it.
-            if let Err(error) = self.ask_again(id).await {
-                let key = &self.claim.projection;
-                tracing::warn!(projection = %key, ?id, error = chain_of(&error), "a retry was broken off");
-            }
-        }
-        turn
-    }
-
-    /// Asks for a retry of an id that is still parked, unless something is asked for already: it may be a later wish than this.
-    async fn ask_again(&self, id: &PersistenceId) -> Result<(), StorageError> {
-        let (key, slice) = (&self.claim.projection, id.slice());
-        let mut after = None;
-        let parked = loop {
-            let slices = slice..=slice;
-            let page = self.runner.store.parked(key, slices, after.as_ref(), PAGE);
-            let page = page.await?;
-            let last = page.last().map(|last| last.persistence_id.clone());
-            if let Some(parked) = page.into_iter().find(|parked| parked.persistence_id == *id) {
-                break parked;
-            }
-            if last.is_none() {
-                return Ok(());
-            }
-            after = last;
-        };
-        if parked.request.is_some() {
-            return Ok(());
-        }
-        let change = ProjectionChange::RequestParked {
-            persistence_id: Some(id.clone()),
-            request: ParkedRequest::Retry,
-        };
-        self.runner.store.change(key, change).await
-    }
-
-    async fn retry_all(&mut self, id: &PersistenceId) -> Turn<()> {
-        loop {
-            let Some(item) = self.first_of(id).await? else {
+    /// Hands some items of a parked id to the handler that is retried, in their order, until one is refused or none is left.
+    /// Those that come meanwhile wait after them.
+    pub(super) async fn retry_some(&mut self) -> Turn<()> {
+        self.parked.is_turn_of_others = true;
+        for _ in 0..RETRIES_IN_A_TURN {
+            let Some(id) = self.parked.retried.front().cloned() else {
                 return ControlFlow::Continue(());
             };
+            match self.retry_first(&id).await? {
+                Retried::Handled => self.parked.back_off.reset(),
+                Retried::Ended => {
+                    self.parked.retried.pop_front();
+                }
+                Retried::NotNow(reason) => {
+                    self.cannot_retry(&reason);
+                    break;
+                }
+            }
+        }
+        // Each id has its turn.
+        if let Some(id) = self.parked.retried.pop_front() {
+            self.parked.retried.push_back(id);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Hands the first item of a parked id to the handler.
+    async fn retry_first(&mut self, id: &PersistenceId) -> Turn<Retried> {
+        let Some(item) = self.first_of(id).await? else {
+            return ControlFlow::Continue(Retried::Ended);
+        };
+        let is_counted = self.parked.unread.take() == Some((id.clone(), item.place));
+        if !is_counted {
             // Before it is made: an attempt that ends the process is not repeated by the next one.
             let counted = self.begin_retry(id).await?;
             tracing::info!(projection = %self.claim.projection, item = item.item, counted, "tries what is parked again");
-            if let Step::Refused(reason) = self.retry_one(&item).await? {
-                return self.note_refusal(id, &reason).await;
-            }
         }
+        let reason = match self.runner.source.revive(&item).await {
+            Revived::Item(revived) => {
+                let items: Arc<[S::Item]> = [revived].into();
+                let all = std::iter::once(0..items.len()).collect();
+                let commit = self.unparking(std::slice::from_ref(&item));
+                match self.step(&items, all, commit).await? {
+                    Step::Done => return ControlFlow::Continue(Retried::Handled),
+                    Step::Refused(reason) => reason,
+                }
+            }
+            Revived::Nothing => {
+                let commit = self.unparking(std::slice::from_ref(&item));
+                self.commit(commit).await?;
+                return ControlFlow::Continue(Retried::Handled);
+            }
+            Revived::Refused(reason) => reason,
+            Revived::NotNow(reason) => {
+                self.parked.unread = Some((id.clone(), item.place));
+                return ControlFlow::Continue(Retried::NotNow(reason));
+            }
+        };
+        self.note_refusal(id, &reason).await?;
+        ControlFlow::Continue(Retried::Ended)
     }
 
-    /// Hands one item over that was parked.
-    async fn retry_one(&mut self, item: &ParkedItem) -> Turn<Step> {
-        let commit = self.unparking(std::slice::from_ref(item));
-        loop {
-            let source = Arc::clone(&self.runner.source);
-            match source.revive(item).await {
-                Revived::Item(revived) => {
-                    let items: Arc<[S::Item]> = [revived].into();
-                    let all = std::iter::once(0..items.len()).collect();
-                    return self.step(&items, all, commit).await;
-                }
-                Revived::Nothing => {
-                    self.commit(commit).await?;
-                    return ControlFlow::Continue(Step::Done);
-                }
-                Revived::Refused(reason) => return ControlFlow::Continue(Step::Refused(reason)),
-                Revived::NotNow(reason) => self.pause(&reason).await?,
+    /// Puts the retries off after one of them could not be read, such as while the key store is away. Other items go on.
+    fn cannot_retry(&mut self, reason: &str) {
+        let claim = &self.claim;
+        tracing::warn!(projection = %claim.projection, share = claim.share, reason, "cannot read what is parked now");
+        let board = &self.runner.board;
+        board.change(claim.share, |share| share.error = Some(reason.into()));
+        self.parked.next_turn = Instant::now() + self.parked.back_off.next_delay();
+    }
+
+    /// Asks for the retries again that were broken off between two items, so that the next owner goes on with them, unless
+    /// somebody wants something else.
+    pub(super) async fn ask_again(&self) {
+        let key = &self.claim.projection;
+        for id in &self.parked.retried {
+            let again = ProjectionChange::RetryAgain(id.clone());
+            if let Err(error) = self.runner.store.change(key, again).await {
+                tracing::warn!(projection = %key, ?id, error = chain_of(&error), "a retry was broken off");
             }
         }
     }

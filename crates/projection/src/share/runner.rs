@@ -1,5 +1,6 @@
 //! Goes on with a share: hands groups to the handler, and stores the progress.
 
+use std::future::ready;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -69,6 +70,7 @@ impl<S: Source> ShareRunner<S> {
         }
         let begins_alone = !taken.was_released || taken.attempts > 0;
         let settings = &self.settings;
+        let back_off = || BackOff::new(settings.min_back_off, settings.max_back_off, 0.2);
         let running = Running {
             alone: if begins_alone {
                 settings.group_size.max(1)
@@ -76,8 +78,8 @@ impl<S: Source> ShareRunner<S> {
                 0
             },
             was_broken_off: !taken.was_released,
-            back_off: BackOff::new(settings.min_back_off, settings.max_back_off, 0.2),
-            parked: Parked::new(settings.lease / 4),
+            back_off: back_off(),
+            parked: Parked::new(settings.lease / 4, back_off()),
             claim: taken.claim,
             progress: taken.progress,
             runner: self,
@@ -101,6 +103,12 @@ impl<S: Source> ShareRunner<S> {
 
 impl<S: Source> Running<S> {
     async fn run(mut self) -> End {
+        let end = self.go_on().await;
+        self.ask_again().await;
+        end
+    }
+
+    async fn go_on(&mut self) -> End {
         if let ControlFlow::Break(end) = self.find_parked().await {
             return end;
         }
@@ -135,8 +143,18 @@ impl<S: Source> Running<S> {
                     self.carry_out_requests().await?;
                     continue;
                 }
+                () = ready(()), if self.parked.has_turn() => {
+                    self.retry_some().await?;
+                    continue;
+                }
                 read = groups.recv() => read,
+                // Nothing was read meanwhile.
+                () = self.parked.turn_comes(), if self.parked.is_retrying() => {
+                    self.retry_some().await?;
+                    continue;
+                }
             };
+            self.parked.others_had_turn();
             match read {
                 Some(Ok(Read::Group(group))) => self.handle(&group).await?,
                 Some(Ok(Read::Undecodable(what, to))) => self.cannot_decode(what, to).await?,

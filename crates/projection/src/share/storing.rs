@@ -35,8 +35,9 @@ impl<S: Source> Running<S> {
     }
 
     pub(super) fn has_stored(&mut self, commit: &ProgressCommit) {
+        // What is retried is another item than the next one of the share.
+        self.was_broken_off &= commit.to == self.progress;
         self.progress.clone_from(&commit.to);
-        self.was_broken_off = false;
         self.back_off.reset();
         let parked = self.parked.number();
         self.runner.board.change(self.claim.share, |share| {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_projection::{OnFailure, ShareState};
-use actix_persistence_storage_api::OffsetStore;
+use actix_persistence_storage_api::{OffsetStore, Operation, ParkedRequest, ProjectionChange};
 
 use crate::fixture::{Fixture, Heard, LONG, id_in, key, until};
 
@@ -57,4 +57,85 @@ async fn an_item_in_which_processes_end_is_given_up() {
     );
     assert!(heard.begun().is_empty());
     projection.stop().await;
+}
+
+/// The attempts are those of the next item of the share, and what is parked is another one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_retry_that_succeeds_leaves_the_attempts_at_the_next_item() {
+    let fixture = Fixture::new();
+    let (parked, next) = (id_in(0), id_in(1));
+    fixture.say(&parked, 1, "parked").await;
+    let heard = Heard::new();
+    heard.refuse("parked");
+    let parking = fixture.start(fixture.offset_store(), Arc::clone(&heard), |settings| {
+        settings.on_failure = OnFailure::Park;
+    });
+    until(async || {
+        fixture
+            .record()
+            .await
+            .is_some_and(|record| record.parked == 1)
+    })
+    .await;
+    parking.stop().await;
+    heard.refuse_nothing();
+    fixture.say(&next, 1, "next").await;
+    count(&fixture, 20, false).await;
+    let retry = ProjectionChange::RequestParked {
+        persistence_id: None,
+        request: ParkedRequest::Retry,
+    };
+    let store = fixture.storage.offset_store();
+    store.change(&key(), retry).await.unwrap();
+    let store = fixture.offset_store();
+    // What is asked for comes before what is read.
+    let reads = fixture.journal_rules().on(Operation::QueryEvents).hold();
+    let projection = fixture.start(store, Arc::clone(&heard), |_| {});
+    until(async || heard.words() == ["parked"]).await;
+    reads.release_all();
+    let is_halted = async || {
+        let shares = projection.status().shares;
+        shares.get(&0).map(|share| share.state) == Some(ShareState::Halted)
+    };
+    until(is_halted).await;
+    let halted = fixture.record().await.unwrap().shares[0].halted.clone();
+    let reason = halted.unwrap();
+    assert!(
+        reason.contains("the process ended in each of the attempts"),
+        "{reason}"
+    );
+    assert_eq!(heard.words(), ["parked"]);
+    projection.stop().await;
+}
+
+/// A projection that skips or parks the last item is not behind because of that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_item_that_is_skipped_or_parked_counts_as_reached_in_time() {
+    for on_failure in [OnFailure::Skip, OnFailure::Park] {
+        for decodable in [true, false] {
+            let fixture = Fixture::new();
+            let id = id_in(0);
+            let heard = Heard::new();
+            heard.refuse("bad");
+            for number in 1..=2 {
+                match decodable {
+                    true => fixture.say(&id, number, "bad").await,
+                    false => fixture.cough(&id, number).await,
+                }
+            }
+            let end = fixture.offset_after(2).await;
+            let projection = fixture.start(fixture.offset_store(), heard, |settings| {
+                settings.on_failure = on_failure;
+            });
+            let is_past = async || {
+                let record = fixture.record().await;
+                let share = record.and_then(|record| record.shares.into_iter().next());
+                share.is_some_and(|share| share.progress.pieces()[0].offset == end)
+            };
+            until(is_past).await;
+            let share = fixture.record().await.unwrap().shares.remove(0);
+            assert!(share.reached_time.is_some(), "{on_failure:?} {decodable}");
+            projection.stop().await;
+        }
+    }
 }

@@ -5,9 +5,16 @@ use std::time::Duration;
 
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_projection::{MakeLiveError, Projections, StoredProjection};
-use actix_persistence_storage_api::{OffsetStore, Operation, ProjectionChange};
-use actix_persistence_testkit::{Intercepted, OffsetCall, OffsetStores};
+use actix_persistence_sqlite::{SqliteOffsetStore, SqliteOptions};
+use actix_persistence_storage_api::{
+    OffsetStore, Operation, ProjectionChange, SessionWork, StorageError, StorageErrorKind,
+};
+use actix_persistence_testkit::{
+    Fault, Hook, Intercepted, Next, OffsetAnswer, OffsetCall, OffsetStores,
+};
+use async_trait::async_trait;
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
 use crate::fixture::{LONG, key, until};
@@ -21,7 +28,10 @@ struct TwoVersions {
 
 impl TwoVersions {
     async fn new() -> Self {
-        let store = MemoryStorage::new().offset_store();
+        Self::in_store(MemoryStorage::new().offset_store()).await
+    }
+
+    async fn in_store(store: impl OffsetStore) -> Self {
         let store = Arc::new(Intercepted::offset_store(store));
         let [old, new] = [1, 2].map(|version| key().with_version(version));
         for key in [&old, &new] {
@@ -101,4 +111,83 @@ async fn an_old_version_is_not_resumed_before_its_pause_has_come() {
     let late = made.unwrap_err();
     assert!(matches!(late, MakeLiveError::Timeout { .. }), "{late:?}");
     assert_eq!(versions.state(&versions.old).await, (true, false));
+}
+
+/// A halt is ended by a person, who has seen its reason.
+#[tokio::test(start_paused = true)]
+async fn a_version_that_is_not_made_live_ends_no_halt_of_the_old_one() {
+    let versions = TwoVersions::new().await;
+    let halted = versions.store.take_share(&key(), 0, "a", LONG).await;
+    let reason = "no such account";
+    versions
+        .store
+        .halt(&halted.unwrap().claim, reason)
+        .await
+        .unwrap();
+    // A process that does not release its share.
+    let held = versions.store.take_share(&key(), 1, "a", LONG * 10).await;
+    held.unwrap();
+    let late = versions.new.make_live(None, LONG).await.unwrap_err();
+    assert!(matches!(late, MakeLiveError::Timeout { .. }), "{late:?}");
+    assert_eq!(versions.state(&versions.old).await, (true, false));
+    let record = versions.old.record().await.unwrap().unwrap();
+    assert_eq!(record.shares[0].halted.as_deref(), Some(reason));
+}
+
+/// Loses the reply to a replacement, whose transaction goes on until something else is to be changed.
+struct LosesReply {
+    begun: Arc<Semaphore>,
+    goes_on: Arc<Semaphore>,
+}
+
+#[async_trait]
+impl Hook<OffsetStores> for LosesReply {
+    async fn call(
+        &self,
+        call: OffsetCall,
+        next: Next<OffsetStores>,
+    ) -> Result<OffsetAnswer, StorageError> {
+        match &call {
+            OffsetCall::Replace { .. } => {
+                let lost = Fault::new(StorageErrorKind::Timeout).with_unknown_effect();
+                let lost = lost.of(&call);
+                tokio::spawn(next.run(call));
+                self.begun.acquire().await.unwrap().forget();
+                Err(lost)
+            }
+            OffsetCall::Change { change, .. } if *change != ProjectionChange::Pause => {
+                self.goes_on.add_permits(1);
+                next.run(call).await
+            }
+            _ => next.run(call).await,
+        }
+    }
+}
+
+/// The old version was resumed beside the new one, which was live, and the call had failed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replacement_that_commits_after_its_reply_is_lost_has_succeeded() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("read.db");
+    let store = SqliteOffsetStore::new(SqliteOptions::new(file.to_string_lossy())).unwrap();
+    store.initialize().await.unwrap();
+    let versions = TwoVersions::in_store(store).await;
+    let [begun, goes_on] = [(); 2].map(|()| Arc::new(Semaphore::new(0)));
+    for operation in [Operation::ReplaceVersion, Operation::ChangeProjection] {
+        let (begun, goes_on) = (Arc::clone(&begun), Arc::clone(&goes_on));
+        versions
+            .store
+            .on(operation)
+            .hook(LosesReply { begun, goes_on });
+    }
+    let work = SessionWork::new(move |_| {
+        Box::pin(async move {
+            begun.add_permits(1);
+            goes_on.acquire().await?.forget();
+            Ok(())
+        })
+    });
+    versions.new.make_live(Some(work), LONG).await.unwrap();
+    assert_eq!(versions.state(&versions.new).await, (true, false));
+    assert_eq!(versions.state(&versions.old).await, (false, true));
 }

@@ -6,7 +6,8 @@ use actix_persistence_projection::{
     AppliedError, OnFailure, Projection, ProjectionSettings, ShareState,
 };
 use actix_persistence_storage_api::{
-    OffsetStore, Operation, ParkedItem, ParkedRequest, PersistenceId, StorageErrorKind,
+    OffsetStore, Operation, ParkedItem, ParkedRequest, PersistenceId, ProjectionChange,
+    StorageErrorKind,
 };
 use actix_persistence_testkit::Fault;
 
@@ -208,12 +209,7 @@ async fn who_takes_a_share_lets_its_parked_ids_wait_and_does_what_is_asked() {
     heard.refuse_nothing();
     next.stop().await;
     // While nobody runs it.
-    let ask = actix_persistence_storage_api::ProjectionChange::RequestParked {
-        persistence_id: None,
-        request: actix_persistence_storage_api::ParkedRequest::Retry,
-    };
-    let store = fixture.storage.offset_store();
-    store.change(&key(), ask).await.unwrap();
+    parked_request(&fixture.storage.offset_store(), ParkedRequest::Retry).await;
     let next = fixture.start(fixture.offset_store(), Arc::clone(heard), parks);
     let is_empty = async || next.parked(None, 1).await.unwrap().is_empty();
     until(is_empty).await;
@@ -363,4 +359,146 @@ async fn a_retry_that_a_stop_breaks_off_replaces_no_later_request() {
         let ids = store.parked(&key(), 0..=1023, None, 10).await.unwrap();
         assert_eq!(ids[0].request, Some(request));
     }
+}
+
+/// The stop looked, and asked after that: what somebody asked for between the two was replaced.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_made_while_a_stop_asks_again_for_its_retry_stays() {
+    let parked = OneParked::new().await;
+    parked.projection.stop().await;
+    let (fixture, bad) = (&parked.fixture, &parked.bad);
+    let store = fixture.offset_store();
+    parked.heard.refuse_nothing();
+    let unparks = store.on(Operation::CommitProgress).hold();
+    let next = fixture.start(Arc::clone(&store), Arc::clone(&parked.heard), parks);
+    next.retry(bad).await.unwrap();
+    until(async || unparks.waiting() == 1).await;
+    let asks_again = store.on(Operation::ChangeProjection).hold();
+    let other = fixture.storage.offset_store();
+    let asks_meanwhile = async {
+        // It is told to stop, and ends between two items.
+        unparks.release_all();
+        until(async || asks_again.waiting() == 1).await;
+        parked_request(&other, ParkedRequest::DropAll).await;
+        asks_again.release_all();
+    };
+    tokio::join!(next.stop(), asks_meanwhile);
+    let ids = other.parked(&key(), 0..=1023, None, 10).await.unwrap();
+    assert_eq!(ids[0].request, Some(ParkedRequest::DropAll));
+}
+
+/// The other ids of the share waited until the last item of a long retry was handled.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn other_ids_go_on_while_many_items_are_retried() {
+    const MANY: u64 = 200;
+    let parked = OneParked::new().await;
+    let (fixture, heard, bad) = (&parked.fixture, &parked.heard, &parked.bad);
+    for number in 4..=MANY {
+        fixture.say(bad, number, "more").await;
+    }
+    let last = parked.projection.applied_event(bad, MANY, LONG).await;
+    assert!(matches!(last, Err(AppliedError::Parked { .. })), "{last:?}");
+    parked.projection.stop().await;
+    heard.refuse_nothing();
+    fixture.say(&parked.good, 2, "better").await;
+    let store = fixture.offset_store();
+    let unparks = |call: &actix_persistence_testkit::OffsetCall| {
+        matches!(call, actix_persistence_testkit::OffsetCall::Commit { commit, .. }
+            if commit.unparked.is_some())
+    };
+    let first = store.on(Operation::CommitProgress).matching(unparks);
+    let first = first.next(1).hold();
+    let reads = fixture.journal_rules().on(Operation::QueryEvents).record();
+    parked_request(&*store, ParkedRequest::Retry).await;
+    let next = fixture.start(store, Arc::clone(heard), parks);
+    until(async || first.waiting() == 1).await;
+    // The reader has looked again after it was given the event of the other id.
+    until(async || reads.calls().len() > 1).await;
+    first.release_all();
+    until(async || next.parked_items(bad, 1).await.unwrap().is_empty()).await;
+    let words = heard.words();
+    let better = words.iter().position(|word| word == "better").unwrap();
+    let retried = words[2..better].len();
+    assert!(retried < (MANY - 2) as usize, "{retried} before it");
+    assert_eq!(
+        words.iter().filter(|word| *word == "more").count(),
+        MANY as usize - 3
+    );
+    next.stop().await;
+}
+
+/// A halt in the middle of a retry leaves the rest of it to the next owner of the share.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_halt_beside_a_retry_leaves_the_rest_of_it_asked_for() {
+    let parked = OneParked::new().await;
+    let (fixture, heard, bad) = (&parked.fixture, &parked.heard, &parked.bad);
+    for number in 4..=60 {
+        fixture.say(bad, number, "more").await;
+    }
+    let last = parked.projection.applied_event(bad, 60, LONG).await;
+    assert!(matches!(last, Err(AppliedError::Parked { .. })), "{last:?}");
+    parked.projection.stop().await;
+    heard.refuse_nothing();
+    heard.refuse("worse");
+    fixture.say(&parked.good, 2, "worse").await;
+    let store = fixture.offset_store();
+    parked_request(&*store, ParkedRequest::Retry).await;
+    let next = fixture.start(Arc::clone(&store), Arc::clone(heard), |settings| {
+        settings.max_attempts = 1;
+        settings.group_size = 1;
+    });
+    let is_halted = async || {
+        let shares = next.status().shares;
+        shares.get(&0).map(|share| share.state) == Some(ShareState::Halted)
+    };
+    until(is_halted).await;
+    next.stop().await;
+    let left = store.parked(&key(), 0..=1023, None, 10).await.unwrap();
+    if let [left] = &left[..] {
+        assert_eq!(left.request, Some(ParkedRequest::Retry));
+    }
+    heard.refuse_nothing();
+    let next = fixture.start(Arc::clone(&store), Arc::clone(heard), parks);
+    next.resume().await.unwrap();
+    until(async || next.parked_items(bad, 1).await.unwrap().is_empty()).await;
+    assert_eq!(
+        heard.words().iter().filter(|word| *word == "more").count(),
+        57
+    );
+    next.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_division_beside_a_retry_leaves_the_rest_of_it_asked_for() {
+    let parked = OneParked::new().await;
+    let (fixture, heard) = (&parked.fixture, &parked.heard);
+    parked.projection.stop().await;
+    heard.refuse_nothing();
+    let store = fixture.offset_store();
+    let unparks = store.on(Operation::CommitProgress).hold();
+    let next = fixture.start(store, Arc::clone(heard), parks);
+    next.retry(&parked.bad).await.unwrap();
+    until(async || unparks.waiting() == 1).await;
+    next.divide(2).await.unwrap();
+    // It is refused, because the division has ended its claim.
+    unparks.release_all();
+    let nothing_waits = async || {
+        let left = next.parked_items(&parked.bad, 1).await.unwrap();
+        left.is_empty()
+    };
+    until(nothing_waits).await;
+    // The first one at least once.
+    let mut words = heard.words();
+    words.dedup();
+    assert_eq!(words, ["one", "good", "bad", "three"]);
+    next.stop().await;
+}
+
+/// Asks for something about all ids, as another process does.
+async fn parked_request(store: &dyn OffsetStore, request: ParkedRequest) {
+    let ask = ProjectionChange::RequestParked {
+        persistence_id: None,
+        request,
+    };
+    store.change(&key(), ask).await.unwrap();
 }

@@ -21,6 +21,14 @@ impl<D: Dialect> Transaction<'_, D> {
         Ok(())
     }
 
+    /// Ends the pause of a version if it is live. Waits for a transaction that replaces it, which has locked its row.
+    pub(super) async fn resume_live(&mut self) -> Result<(), SqlError> {
+        if self.run(queries::RESUME_LIVE, []).await? == 0 && self.epoch().await?.is_none() {
+            return Err(self.is_missing());
+        }
+        Ok(())
+    }
+
     /// Lets all shares continue after an offset, free and in a new epoch, and removes what is parked.
     pub(super) async fn set_offset(&mut self, offset: &str) -> Result<(), SqlError> {
         self.replace_shares(|shares| {

@@ -189,6 +189,16 @@ impl<D: Dialect> Transaction<'_, D> {
         }
     }
 
+    /// Asks for a retry of an id that is parked and has no request.
+    pub(super) async fn retry_again(&mut self, id: &PersistenceId) -> Result<(), SqlError> {
+        if self.select(queries::LOCK_PROJECTION, []).await?.is_empty() {
+            return Err(self.is_missing());
+        }
+        let values = [id.as_str().into(), queries::RETRY.into()];
+        self.run(queries::REQUEST_UNASKED, values).await?;
+        Ok(())
+    }
+
     /// Locks the share of a claim, as a commit does, if the claim is the latest and the id is one of its slices.
     async fn lock_share_of(
         &mut self,

@@ -23,10 +23,14 @@ pub(super) const LOCK_PROJECTION: &str =
 pub(super) const SET_PAUSED: &str =
     "UPDATE {projection_table} SET paused = $3 WHERE name = $1 AND version = $2";
 
-/// Values: share, progress, epoch, number of handled items, time.
+/// Ends the pause of a version that is live.
+pub(super) const RESUME_LIVE: &str =
+    "UPDATE {projection_table} SET paused = 0 WHERE name = $1 AND version = $2 AND live = 1";
+
+/// Values: share, progress, epoch, number of handled items, time, reason of a halt.
 pub(super) const INSERT_SHARE: &str =
-    "INSERT INTO {share_table} (name, version, share_nr, progress, epoch, attempts, handled, reached_at)
-     VALUES ($1, $2, $3, $4, $5, 0, $6, $7)";
+    "INSERT INTO {share_table} (name, version, share_nr, progress, epoch, attempts, handled, reached_at, halted)
+     VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8)";
 
 /// The shares of a projection with their leases, in the order of their numbers.
 pub(super) const SELECT_SHARES: &str =
@@ -109,8 +113,11 @@ pub(super) const COUNT_ATTEMPT: &str = "UPDATE {share_table} SET attempts = atte
      WHERE name = $1 AND version = $2 AND share_nr = $3 AND epoch = $4";
 
 /// The fence of a commit. Values: share, epoch, progress before, progress after, number of handled items, time or NULL.
+///
+/// MySQL computes each column with the new values of those that stand before it.
 pub(super) const SET_PROGRESS: &str = "UPDATE {share_table}
-     SET progress = $6, attempts = 0, handled = handled + $7, reached_at = COALESCE($8, reached_at)
+     SET attempts = CASE WHEN progress = $6 THEN attempts ELSE 0 END, progress = $6, handled = handled + $7,
+         reached_at = COALESCE($8, reached_at)
      WHERE name = $1 AND version = $2 AND share_nr = $3 AND epoch = $4 AND progress = $5";
 
 /// Values: share, epoch, reason.
@@ -212,6 +219,11 @@ pub(super) const NOTE_PARKED: &str = "UPDATE {parked_table} SET reason = $4
 pub(super) const REQUEST_PARKED: &str =
     "UPDATE {parked_table} SET request = $4, request_place = first_place
      WHERE name = $1 AND version = $2 AND persistence_id = $3";
+
+/// Values: id, request.
+pub(super) const REQUEST_UNASKED: &str =
+    "UPDATE {parked_table} SET request = $4, request_place = first_place
+     WHERE name = $1 AND version = $2 AND persistence_id = $3 AND request IS NULL";
 
 /// Values: request.
 pub(super) const REQUEST_ALL_PARKED: &str =

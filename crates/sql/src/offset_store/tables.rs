@@ -277,6 +277,7 @@ impl<D: Dialect> Transaction<'_, D> {
                 integer(epoch),
                 integer(share.handled),
                 share.reached_time.map(Timestamp::as_micros).into(),
+                share.halted.as_deref().into(),
             ];
             self.run(queries::INSERT_SHARE, values).await?;
         }
@@ -292,7 +293,7 @@ impl<D: Dialect> Transaction<'_, D> {
     }
 
     /// Returns the highest epoch of the projection; `None` if there is no such projection.
-    async fn epoch(&mut self) -> Result<Option<Epoch>, SqlError> {
+    pub(super) async fn epoch(&mut self) -> Result<Option<Epoch>, SqlError> {
         let rows = self.select(queries::SELECT_EPOCH, []).await?;
         rows.first().map(|row| number(row, "epoch")).transpose()
     }

@@ -7,9 +7,13 @@ use actix_persistence_sql::{
 
 use super::journal_queries::packed_small_event;
 
-/// There is one writer at a time, so all that can be seen is complete.
+/// There is one writer at a time, so all that can be seen is complete. Readers have perhaps been at the newest event that
+/// ever was, even if it was removed: others are to get there as well.
 const COMPLETE_TO: &str = "\
-SELECT 0, (SELECT MAX(ordering) FROM {event_table}),
+SELECT 0, (SELECT MAX(ordering) FROM (
+           SELECT MAX(ordering) AS ordering FROM {event_table}
+           UNION ALL
+           SELECT s.seq FROM sqlite_sequence AS s WHERE s.name = trim('{event_table}', '\"') COLLATE NOCASE)),
        EXISTS (SELECT 1 FROM {metadata_table} AS m INDEXED BY {unswept_index} WHERE m.swept_to < m.deleted_to)";
 const SUMS: &str = "\
 SELECT 0, COUNT(*), COALESCE(SUM(e.ordering - ?), 0), COALESCE(SUM(e.checksum), 0)

@@ -64,6 +64,9 @@ pub trait EventQueries: Send + Sync {
     ///   the offset of the page is after every event of the partitions of its slices that could be read at that time, even if
     ///   the page holds no events. An offset is therefore valid only for its selection, and for one that selects a part of the
     ///   same events.
+    /// - **E-EVENTS-12**: If `more` is false and `limit` is above 0, the offset of the page has also reached the offset of
+    ///   every event that an earlier call returned, deleted or purged since or not, in the partitions of its slices: a reader
+    ///   that has looked at everything is as far as one that was there before a purge.
     /// - **E-EVENTS-11**: An offset with a place in a [`Partition`](crate::Partition) that the store does not have is an
     ///   error that is not transient: nothing is read, and so nothing is skipped.
     ///

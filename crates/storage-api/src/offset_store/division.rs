@@ -5,8 +5,9 @@ use super::{Progress, ShareRecord, shares_of};
 /// Returns so many equal shares in the place of these, which together hold all slices and come in their order; `None` for a number
 /// that [`shares_of`] does not know.
 ///
-/// For plugins. Each slice keeps its progress. The first share gets the counts of all, and each one the earliest of the times
-/// that those before it have reached with slices of its own. Epochs are 0, and nothing is left of leases, attempts and halts.
+/// For plugins. Each slice keeps its progress. The first share gets the counts of all. Each one gets of those before it with
+/// slices of its own the earliest of the times that they have reached, none if one has reached none, and the first reason for
+/// which one was halted. Epochs are 0, and nothing is left of leases and attempts.
 pub fn divided(shares: &[ShareRecord], number: u16) -> Option<Vec<ShareRecord>> {
     let mut new = Vec::new();
     for slices in shares_of(number)? {
@@ -16,8 +17,11 @@ pub fn divided(shares: &[ShareRecord], number: u16) -> Option<Vec<ShareRecord>> 
             let before = before.progress.slices();
             before.start() <= slices.end() && slices.start() <= before.end()
         };
-        let parts = shares.iter().filter(has_some);
-        share.reached_time = parts.filter_map(|before| before.reached_time).min();
+        let parts: Vec<_> = shares.iter().filter(has_some).collect();
+        // One that has reached none may be before all others.
+        let times = parts.iter().map(|before| before.reached_time);
+        share.reached_time = times.min().flatten();
+        share.halted = parts.iter().find_map(|before| before.halted.clone());
         new.push(share);
     }
     let sum = shares.iter().map(|share| share.handled);
@@ -46,5 +50,30 @@ mod tests {
         assert_eq!(three.iter().map(|it| it.handled).sum::<u64>(), 10);
         assert_eq!(three[1].progress.pieces().len(), 2);
         assert_eq!(divided(&three, 0), None);
+    }
+
+    #[test]
+    fn a_share_that_has_reached_no_time_leaves_none_to_those_of_its_slices() {
+        let mut two = divided(&[ShareRecord::new(Progress::new(0..=1023, "1"))], 2).unwrap();
+        two[0].reached_time = Some(Timestamp::from_micros(5));
+        let three = divided(&two, 3).unwrap();
+        let times = three
+            .iter()
+            .map(|it| it.reached_time.map(Timestamp::as_micros));
+        assert_eq!(times.collect::<Vec<_>>(), [Some(5), None, None]);
+    }
+
+    #[test]
+    fn a_halt_stays_with_its_slices() {
+        let mut two = divided(&[ShareRecord::new(Progress::new(0..=1023, "1"))], 2).unwrap();
+        two[1].halted = Some("no way".into());
+        let three = divided(&two, 3).unwrap();
+        let halted = three.iter().map(|it| it.halted.as_deref());
+        assert_eq!(
+            halted.collect::<Vec<_>>(),
+            [None, Some("no way"), Some("no way")]
+        );
+        let one = divided(&three, 1).unwrap();
+        assert_eq!(one[0].halted.as_deref(), Some("no way"));
     }
 }

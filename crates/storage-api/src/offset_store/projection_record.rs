@@ -32,7 +32,7 @@ pub struct ShareRecord {
     pub epoch: Epoch,
     /// The lease that says who holds it; `None` if it was released or never taken.
     pub lease: Option<Lease>,
-    /// The number of attempts that were counted since the progress was committed.
+    /// The number of attempts that were counted since the progress has changed.
     pub attempts: u32,
     /// The reason why it was halted, if it was.
     pub halted: Option<Arc<str>>,
@@ -58,13 +58,17 @@ pub struct Lease {
 pub enum ProjectionChange {
     /// Lets no process go on with it.
     Pause,
-    /// Lets processes go on with it, and with shares that were halted.
+    /// Lets processes go on with it, and with shares that were halted, which begin without attempts.
     Resume,
+    /// Lets processes go on with it if it is the version of its name that is live; otherwise nothing changes. Shares that were
+    /// halted stay so.
+    ResumeLive,
     /// Lets all shares continue after this offset, and removes what is parked. The counts stay, the times that were reached
     /// do not.
     SetOffset(String),
     /// Divides the slices into so many shares. The first one has the counts of all then, and each one the earliest of the
-    /// times that the shares of its slices had reached.
+    /// times that the shares of its slices had reached, if each of them had reached one. A share with slices of one that was
+    /// halted is halted.
     Divide(u16),
     /// Removes the projection with all that the store keeps of it.
     Remove,
@@ -76,6 +80,9 @@ pub enum ProjectionChange {
         /// The request.
         request: ParkedRequest,
     },
+    /// Asks for a retry of a parked id about which nothing is asked for, because one was broken off. An earlier request stays,
+    /// and nothing is asked for about an id that is not parked.
+    RetryAgain(PersistenceId),
 }
 
 impl ProjectionRecord {

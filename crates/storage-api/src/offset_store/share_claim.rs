@@ -44,7 +44,7 @@ pub struct TakenShare {
     pub claim: ShareClaim,
     /// The offsets after which the share continues.
     pub progress: Progress,
-    /// The number of attempts that were counted since the progress was committed.
+    /// The number of attempts that were counted since the progress has changed.
     pub attempts: u32,
     /// True if the holder before released the share, or there was none; false if its lease was over, so that it may have
     /// ended in the middle of its work.

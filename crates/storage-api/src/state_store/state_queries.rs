@@ -66,6 +66,9 @@ pub trait StateQueries: Send + Sync {
     /// - **D-CHANGES-12**: An offset also moves over changes of other slices: if `more` is false, the offset of the
     ///   page is after everything that was stored before any change that was readable at that time, even if the page
     ///   holds no changes. An offset is therefore valid only for the entity type and the slices of its query.
+    /// - **D-CHANGES-14**: If `more` is false and `limit` is above 0, the offset of the page has also reached the offset of
+    ///   every change of the entity type that an earlier call returned, hard-deleted since or not, in the partitions of its
+    ///   slices.
     /// - **D-CHANGES-13**: An offset with a place in a [`Partition`](crate::Partition) that the store does not have is an
     ///   error that is not transient: nothing is read, and so nothing is skipped.
     ///

@@ -256,6 +256,50 @@ defect! {
     }
 }
 
+/// Goes no further than to the last event that is there.
+#[derive(Clone, Default)]
+pub(crate) struct GoesBackBehindAPurge;
+
+impl GoesBackBehindAPurge {
+    async fn last(inner: &MemoryJournal) -> Result<EventOffset, StorageError> {
+        let every = EventsQuery::new(EventSelection::all(), usize::MAX);
+        let events = EventQueries::events(inner, every).await?.events;
+        Ok(events
+            .last()
+            .map_or_else(EventOffset::start, |last| last.offset.clone()))
+    }
+}
+
+#[async_trait]
+impl JournalDefect for GoesBackBehindAPurge {
+    fn has_queries(&self) -> bool {
+        true
+    }
+
+    async fn events(
+        &self,
+        inner: &MemoryJournal,
+        query: EventsQuery,
+    ) -> Result<EventsPage, StorageError> {
+        let mut page = EventQueries::events(inner, query.clone()).await?;
+        if !page.more {
+            page.offset.lower_to(&Self::last(inner).await?);
+            if !page.offset.has_reached(&query.after) {
+                page.offset = query.after;
+            }
+        }
+        Ok(page)
+    }
+
+    async fn newest(
+        &self,
+        inner: &MemoryJournal,
+        _selection: &EventSelection,
+    ) -> Result<EventOffset, StorageError> {
+        Self::last(inner).await
+    }
+}
+
 defect! {
     /// Takes the places of other selections for places of its own, and begins at the start with them.
     ReadsNoOffsetOfAllSlices,

@@ -198,6 +198,15 @@ pub(super) const MUTANTS: &[Mutant] = &[
         &["move_on_over_events_that_are_not_selected"],
     ),
     Mutant::new(
+        "GoesBackBehindAPurge",
+        kit::<GoesBackBehindAPurge>,
+        &["E-EVENTS-12"],
+        &[
+            "reach_where_readers_were_before_a_delete",
+            "reach_where_readers_were_before_a_purge",
+        ],
+    ),
+    Mutant::new(
         "ReadsNoOffsetOfAllSlices",
         kit::<ReadsNoOffsetOfAllSlices>,
         &["E-EVENTS-10"],

@@ -271,6 +271,36 @@ defect! {
 }
 
 defect! {
+    /// Asks again in the place of what was asked for since.
+    AsksAgainForWhatever,
+    change(inner, projection, change) {
+        let ProjectionChange::RetryAgain(id) = change else {
+            return inner.change(projection, change).await;
+        };
+        let parked = inner.parked(projection, 0..=1023, None, MANY).await?;
+        let retry = ProjectionChange::RequestParked {
+            persistence_id: Some(id.clone()),
+            request: ParkedRequest::Retry,
+        };
+        match parked.iter().any(|parked| parked.persistence_id == id) {
+            true => inner.change(projection, retry).await,
+            false => inner.change(projection, ProjectionChange::RetryAgain(id)).await,
+        }
+    }
+}
+
+defect! {
+    /// Asks for no retry again.
+    NeverAsksAgain,
+    change(inner, projection, change) {
+        match change {
+            ProjectionChange::RetryAgain(_) if inner.read(projection).await?.is_some() => Ok(()),
+            change => inner.change(projection, change).await,
+        }
+    }
+}
+
+defect! {
     /// Confirms requests about ids that are not parked.
     ConfirmsRequestsAboutNothing,
     change(inner, projection, change) {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use actix_persistence_sqlite::SqliteOffsetStore;
 use actix_persistence_storage_api::{
-    OffsetStore, Operation, ProjectionChange, ProjectionKey, ProjectionRecord, ShareClaim,
-    StorageError, StorageErrorKind, TakenShare,
+    OffsetStore, Operation, Progress, ProgressCommit, ProjectionChange, ProjectionKey,
+    ProjectionRecord, SessionWork, ShareClaim, StorageError, StorageErrorKind, TakenShare,
 };
 use async_trait::async_trait;
 
@@ -256,5 +256,86 @@ defect! {
             }
         }
         inner.release_share(claim).await
+    }
+}
+
+defect! {
+    /// Starts the count of attempts again with every commit.
+    ForgetsAttemptsByStaying,
+    commit(inner, commit, work) {
+        if commit.from == commit.to {
+            let (claim, from) = (commit.claim.clone(), commit.from.clone());
+            let aside = Progress::new(from.slices(), "aside");
+            inner.commit(ProgressCommit::new(claim.clone(), from.clone(), aside.clone()), None).await?;
+            inner.commit(ProgressCommit::new(claim, aside, from), None).await?;
+        }
+        inner.commit(commit, work).await
+    }
+}
+
+defect! {
+    /// Ends halts when shares are divided.
+    EndsHaltsByDividing,
+    change(inner, projection, change) {
+        let divides = matches!(change, ProjectionChange::Divide(_));
+        inner.change(projection, change).await?;
+        let record = inner.read(projection).await?;
+        let halted = |record: &ProjectionRecord| record.shares.iter().any(|share| share.halted.is_some());
+        if let Some(record) = record.filter(|record| divides && halted(record)) {
+            inner.change(projection, ProjectionChange::Resume).await?;
+            if record.paused {
+                inner.change(projection, ProjectionChange::Pause).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+defect! {
+    /// Leaves the attempts of a halted share when it is resumed.
+    ResumesWithAttempts,
+    change(inner, projection, change) {
+        let before = inner.read(projection).await?;
+        let resumes = change == ProjectionChange::Resume;
+        inner.change(projection, change).await?;
+        let shares = before.map(|record| record.shares).unwrap_or_default();
+        for (nr, share) in (0..).zip(shares) {
+            if resumes && share.halted.is_some() && share.attempts > 0 {
+                let taken = inner.take_share(projection, nr, "counter", Duration::from_secs(60)).await?;
+                for _ in 0..share.attempts {
+                    inner.count_attempt(&taken.claim).await?;
+                }
+                inner.release_share(&taken.claim).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+defect! {
+    /// Gives a share the time of some of those before it, even if others have reached none.
+    PassesOverSharesWithoutATime,
+    change(inner, projection, change) {
+        let before = inner.read(projection).await?;
+        let divides = matches!(change, ProjectionChange::Divide(_));
+        inner.change(projection, change).await?;
+        let before = before.map(|record| record.shares).unwrap_or_default();
+        let after = inner.read(projection).await?.map(|record| record.shares).unwrap_or_default();
+        for (nr, share) in (0..).zip(after).filter(|_| divides) {
+            let slices = share.progress.slices();
+            let parts = before.iter().filter(|before| {
+                let before = before.progress.slices();
+                before.start() <= slices.end() && slices.start() <= before.end()
+            });
+            let time = parts.filter_map(|before| before.reached_time).min();
+            if let (None, Some(time)) = (share.reached_time, time) {
+                let taken = inner.take_share(projection, nr, "setter", Duration::from_secs(60)).await?;
+                let now = taken.progress;
+                let again = ProgressCommit::new(taken.claim.clone(), now.clone(), now);
+                inner.commit(again.with_reached_time(time), None).await?;
+                inner.release_share(&taken.claim).await?;
+            }
+        }
+        Ok(())
     }
 }

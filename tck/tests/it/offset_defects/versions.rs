@@ -134,6 +134,28 @@ defect! {
 }
 
 defect! {
+    /// Resumes versions that are not live.
+    ResumesWhateverVersion,
+    change(inner, projection, change) {
+        match change {
+            ProjectionChange::ResumeLive => inner.change(projection, ProjectionChange::Resume).await,
+            change => inner.change(projection, change).await,
+        }
+    }
+}
+
+defect! {
+    /// Confirms that it resumes the live version.
+    ResumesNoVersion,
+    change(inner, projection, change) {
+        match change {
+            ProjectionChange::ResumeLive if inner.read(projection).await?.is_some() => Ok(()),
+            change => inner.change(projection, change).await,
+        }
+    }
+}
+
+defect! {
     /// Makes another version live when the live one is removed.
     MakesAnotherLive,
     change(inner, projection, change) {
@@ -159,6 +181,41 @@ defect! {
             record.live = true;
         }
         Ok(record)
+    }
+}
+
+/// Looks whether the version is live, and resumes it in another step, and replaces it even if it goes on.
+#[derive(Clone, Default)]
+pub(crate) struct ResumesBesideReplacements;
+
+#[async_trait]
+impl OffsetDefect for ResumesBesideReplacements {
+    async fn change(
+        &self,
+        inner: &SqliteOffsetStore,
+        projection: &ProjectionKey,
+        change: ProjectionChange,
+    ) -> Result<(), StorageError> {
+        ResumesWhateverVersion
+            .change(inner, projection, change)
+            .await
+    }
+
+    async fn replace(
+        &self,
+        inner: &SqliteOffsetStore,
+        replacement: Replacement,
+        work: Option<SessionWork>,
+    ) -> Result<(), StorageError> {
+        ReplacesWhatGoesOn
+            .replace(inner, replacement.clone(), work)
+            .await?;
+        if let Some(old) = replacement.old {
+            inner
+                .change(&old.projection, ProjectionChange::Resume)
+                .await?;
+        }
+        Ok(())
     }
 }
 

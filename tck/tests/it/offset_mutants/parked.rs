@@ -111,7 +111,10 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "LosesCountsByDividing",
         kit::<LosesCountsByDividing>,
         &["O-CHANGE-5"],
-        &["keep_the_sum_of_counts_over_changes"],
+        &[
+            "keep_no_time_where_a_share_has_reached_none",
+            "keep_the_sum_of_counts_over_changes",
+        ],
     ),
     Mutant::new(
         "RequestsNothing",
@@ -144,6 +147,18 @@ pub(super) const MUTANTS: &[Mutant] = &[
         kit::<ConfirmsRequestsAboutNothing>,
         &["O-REQUEST-3"],
         &["refuse_a_request_about_what_is_not_parked"],
+    ),
+    Mutant::new(
+        "AsksAgainForWhatever",
+        kit::<AsksAgainForWhatever>,
+        &["O-REQUEST-4"],
+        &["ask_again_for_a_retry_where_nothing_is_asked"],
+    ),
+    Mutant::new(
+        "NeverAsksAgain",
+        kit::<NeverAsksAgain>,
+        &["O-REQUEST-4"],
+        &["ask_again_for_a_retry_where_nothing_is_asked"],
     ),
     Mutant::new(
         "ListsParkedBackwards",

@@ -97,6 +97,29 @@ pub(super) const MUTANTS: &[Mutant] = &[
         &["O-LIVE-5"],
         &["refuse_what_are_not_two_versions_of_a_name"],
     ),
+    Mutant::new(
+        "ResumesWhateverVersion",
+        kit::<ResumesWhateverVersion>,
+        &["O-LIVE-7"],
+        &["resume_a_version_only_while_it_is_live"],
+    )
+    .perhaps(&["replace_or_resume_but_never_both"]),
+    Mutant::new(
+        "ResumesBesideReplacements",
+        kit::<ResumesBesideReplacements>,
+        &["O-LIVE-7"],
+        &[
+            "replace_or_resume_but_never_both",
+            "resume_a_version_only_while_it_is_live",
+        ],
+    ),
+    Mutant::new(
+        "ResumesNoVersion",
+        kit::<ResumesNoVersion>,
+        &["O-LIVE-7"],
+        &["resume_a_version_only_while_it_is_live"],
+    )
+    .perhaps(&["replace_or_resume_but_never_both"]),
 ];
 
 #[test]

@@ -127,6 +127,23 @@ defect! {
 }
 
 defect! {
+    /// Goes no further than to the last state that is there.
+    GoesBackBehindAHardDelete,
+    changes(inner, query) {
+        let mut page = inner.changes(query.clone()).await?;
+        let every = inner.changes(StateChangesQuery::new(query.entity_type, usize::MAX)).await?;
+        let last = every.changes.last().map_or_else(StateOffset::start, |last| last.offset.clone());
+        if !page.more && query.limit > 0 {
+            page.offset.lower_to(&last);
+            if !page.offset.has_reached(&query.after) {
+                page.offset = query.after;
+            }
+        }
+        Ok(page)
+    }
+}
+
+defect! {
     /// Gives each change the offset of its page.
     GivesChangesTheOffsetOfTheirPage,
     changes(inner, query) {

@@ -73,6 +73,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
         &["move_on_over_other_slices"],
     ),
     Mutant::new(
+        "GoesBackBehindAHardDelete",
+        kit::<GoesBackBehindAHardDelete>,
+        &["D-CHANGES-14"],
+        &["reach_where_readers_were_before_a_hard_delete"],
+    ),
+    Mutant::new(
         "GivesChangesTheOffsetOfTheirPage",
         kit::<GivesChangesTheOffsetOfTheirPage>,
         &["D-CHANGES-11"],
