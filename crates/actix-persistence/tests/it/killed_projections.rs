@@ -1,7 +1,10 @@
 //! Processes with a projection that are killed at random.
 
+use std::io;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+
+use actix_rt::task::spawn_blocking;
 
 use crate::projections::{LONG, Place, add, newest, start};
 
@@ -11,7 +14,7 @@ const IDS: usize = 30;
 const AMOUNTS: u64 = 40;
 const KILLS: usize = 12;
 
-/// Runs this test program again, as a process that projects.
+/// Runs this test program again, as a process that projects; it ends with the input that its owner holds.
 fn projecting(place: &Place) -> Child {
     let program = std::env::current_exe().unwrap();
     Command::new(program)
@@ -21,6 +24,7 @@ fn projecting(place: &Place) -> Child {
             "--nocapture",
         ])
         .env(PLACE, place.to_string())
+        .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -38,7 +42,10 @@ async fn projects_until_it_is_killed() {
     let _projection = start(&persistence, &place.read_model(), |settings| {
         settings.shares = 4
     });
-    std::future::pending::<()>().await;
+    // A test that failed kills nothing, and neither does one that was killed itself.
+    let ended = spawn_blocking(|| io::copy(&mut io::stdin(), &mut io::sink()));
+    ended.await.unwrap().unwrap();
+    std::process::exit(0);
 }
 
 /// Kills one of two processes after another while actors write; what is left projects the rest.
