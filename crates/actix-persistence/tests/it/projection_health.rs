@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_persistence::prelude::*;
 use actix_persistence::projection::Projection;
 use actix_persistence::sql::SessionWork;
 use tokio::sync::Semaphore;

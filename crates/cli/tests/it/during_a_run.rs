@@ -21,7 +21,7 @@ const LONG: Duration = Duration::from_secs(60);
 const EVENTS: u64 = 30;
 
 /// A type that none of the events of the ledger has: each of them parks its id.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Told;
 
 impl Event for Told {
