@@ -7,8 +7,8 @@ use actix_persistence_persistent_actor::UnknownStore;
 pub use actix_persistence_projection::{
     AppliedError, AtLeastOnceHandler, Behind, ChangeSource, EventSource, ExactlyOnceHandler,
     GroupHandler, MakeLiveError, OnFailure, Project, Projection, ProjectionBuilder,
-    ProjectionError, ProjectionProgress, ProjectionSettings, ProjectionStatus, Projections,
-    ResetError, ShareProgress, ShareState, ShareStatus, Source, StoredProjection,
+    ProjectionError, ProjectionHealth, ProjectionProgress, ProjectionSettings, ProjectionStatus,
+    Projections, ResetError, ShareProgress, ShareState, ShareStatus, Source, StoredProjection,
 };
 pub use actix_persistence_storage_api::{
     ExtensionError, InvalidProjectionKey, Lease, ParkedId, ParkedItem, ParkedRequest,

@@ -4,6 +4,7 @@ mod applied;
 mod chain_of;
 mod delivery;
 mod handlers;
+mod health;
 mod live;
 mod membership;
 mod node;
@@ -26,6 +27,7 @@ mod tenure;
 mod to_actor;
 
 pub use handlers::{AtLeastOnceHandler, ExactlyOnceHandler, GroupHandler};
+pub use health::ProjectionHealth;
 pub use progress::{Behind, ProjectionProgress, ShareProgress};
 pub use projection::Projection;
 pub use projection_builder::ProjectionBuilder;

@@ -190,7 +190,7 @@ impl MakingLive {
         }
         let told = async {
             // The transaction may go on after its reply was lost.
-            while !error.is_not_stored() && self.wait_for_replacement(&old).await.is_err() {
+            while !error.is_not_stored() && self.wait_for_replacement(old.as_ref()).await.is_err() {
                 sleep(LOOK_AGAIN).await;
             }
             loop {
@@ -208,7 +208,7 @@ impl MakingLive {
 
     /// Waits until a transaction that replaces the old version has ended; one that begins after that is refused, if it is this
     /// that has paused the version.
-    async fn wait_for_replacement(&self, old: &Option<ProjectionKey>) -> Result<(), StorageError> {
+    async fn wait_for_replacement(&self, old: Option<&ProjectionKey>) -> Result<(), StorageError> {
         let Some(old) = old else {
             return Ok(());
         };

@@ -10,7 +10,12 @@ use crate::places::ALL_SLICES;
 /// The items that wait because the handler failed for them, or for one before them.
 ///
 /// Requests are rows of the offset store, which the process that has the share of the id carries out: this one at once, others
-/// at their next look, after a quarter of their lease at most. A request replaces an earlier one for the same id.
+/// at their next look, after a quarter of their lease at most. A request replaces an earlier one for the same id. No process
+/// has a share that is halted, or one of a projection that is paused: there requests wait until somebody
+/// [resumes](Self::resume) it.
+///
+/// A process that retries hands over ten items at most, then what its share has read meanwhile, then ten more; so other ids
+/// go on.
 impl StoredProjection {
     /// Returns the parked ids that come after this one in the order of their bytes, or the first ones; at most `limit` of them.
     ///

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use actix_persistence_query::QueryError;
+use actix_persistence_query::{EventQueryHealth, QueryError};
 use actix_persistence_storage_api::{NUMBER_OF_SLICES, PersistenceId};
 use async_trait::async_trait;
 
@@ -22,6 +22,9 @@ pub(crate) trait Places: Send + Sync {
         persistence_id: &PersistenceId,
         number: u64,
     ) -> Result<Option<String>, QueryError>;
+
+    /// Returns the health of what reads the source; `None` if its stores do not tell.
+    async fn health(&self) -> Result<Option<EventQueryHealth>, QueryError>;
 }
 
 /// The places of one source.
@@ -36,5 +39,9 @@ impl<S: Source> Places for PlacesOf<S> {
     ) -> Result<Option<String>, QueryError> {
         let offset = self.0.offset_of(persistence_id, number).await?;
         Ok(offset.map(|offset| offset.to_string()))
+    }
+
+    async fn health(&self) -> Result<Option<EventQueryHealth>, QueryError> {
+        self.0.health().await
     }
 }

@@ -7,7 +7,7 @@ mod kept_event;
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use actix_persistence_query::QueryError;
+use actix_persistence_query::{EventQueryHealth, QueryError};
 use actix_persistence_storage_api::{Offset, ParkedItem, PersistenceId, Position, Timestamp};
 use bytes::Bytes;
 
@@ -21,8 +21,8 @@ pub trait Source: sealed::Reads {}
 
 pub(crate) mod sealed {
     use super::{
-        Bytes, Offset, ParkedItem, PersistenceId, Position, QueryError, RangeInclusive, Timestamp,
-        fmt,
+        Bytes, EventQueryHealth, Offset, ParkedItem, PersistenceId, Position, QueryError,
+        RangeInclusive, Timestamp, fmt,
     };
 
     /// The reading of a source.
@@ -58,6 +58,11 @@ pub(crate) mod sealed {
             persistence_id: &PersistenceId,
             number: u64,
         ) -> impl Future<Output = Result<Option<Offset<Self::Position>>, QueryError>> + Send;
+
+        /// Returns the health of the queries that read it; `None` if its stores do not tell.
+        fn health(
+            &self,
+        ) -> impl Future<Output = Result<Option<EventQueryHealth>, QueryError>> + Send;
 
         /// Returns what is handled in the place of an item that was parked.
         fn revive(

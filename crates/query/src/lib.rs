@@ -10,6 +10,7 @@ mod slice_ranges;
 
 mod attempts;
 mod live;
+mod offset_at;
 mod page_size;
 mod pages;
 mod reading;

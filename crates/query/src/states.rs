@@ -3,6 +3,7 @@
 mod changed;
 mod changes;
 mod durable_state_query;
+mod offset_at;
 
 pub use changed::{Changed, Deleted, Updated};
 pub use changes::ChangesStream;

@@ -174,9 +174,18 @@ async fn give_the_events_after_a_purge_to_readers_of_before(
 
 /// Expects that one who reads from the start gets as far as this, once there is no more.
 async fn expect_reach(journal: &dyn Journal, offset: &EventOffset) -> CaseResult {
+    expect_reach_from(journal, &EventOffset::start(), offset).await
+}
+
+/// Expects that one who reads from a place gets as far as this, once there is no more.
+async fn expect_reach_from(
+    journal: &dyn Journal,
+    from: &EventOffset,
+    offset: &EventOffset,
+) -> CaseResult {
     let mut reached = EventOffset::start();
     for _ in 0..LOOKS {
-        let mut reader = EventReader::new(all_events(3));
+        let mut reader = EventReader::new(all_events(3).after(from.clone()));
         reader.read_all(journal).await?;
         reached = reader.query.after;
         if reached.has_reached(offset) {
@@ -213,11 +222,17 @@ async fn reach_where_readers_were_before_a_purge(subject: Subject<dyn Journal>) 
             expect_reach(subject.store(), &event.offset).await?;
         }
     }
+    // One that is purged as soon as it is stored, from just before it.
+    let before = settled(subject.store()).await?;
+    store_one(subject.store(), &tck_id(3), |event| event).await?;
+    let after = settled(subject.store()).await?;
+    purge(subject.store(), &tck_id(3)).await?;
+    expect_reach_from(subject.store(), &before, &after).await?;
     let subject = subject.restart().await?;
     expect_reach(subject.store(), &offset).await?;
     // Nothing that comes later is passed over.
     let later = store_one(subject.store(), &ids[1], |event| event).await?;
-    let query = all_events(3).after(offset);
+    let query = all_events(3).after(after);
     expect_events(subject.store(), query, [&later])
         .await
         .map(drop)

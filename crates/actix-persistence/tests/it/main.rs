@@ -16,14 +16,18 @@ mod held_states;
 mod killed_projections;
 mod live_versions;
 mod managed_projections;
+mod managed_retries;
 mod metadata;
 mod note;
 mod notifications;
 mod offsets_of_times;
+#[cfg(feature = "encryption")]
+mod parked_personal_data;
 mod parked_projections;
 #[cfg(all(feature = "encryption", feature = "zstd"))]
 mod personal_states;
 mod projection_bugs_of_others;
+mod projection_health;
 #[cfg(feature = "projection-test")]
 mod projection_test;
 mod projections;

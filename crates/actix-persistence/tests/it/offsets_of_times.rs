@@ -1,15 +1,18 @@
 //! The place of a time in the order of commits, on every database.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence::prelude::*;
 use actix_persistence::query::{EventOffset, EventQuery, EventSelection, RecordEnvelope};
 use actix_persistence::storage_api::{
-    AtomicWrite, EventDeletion, EventRecord, Fence, Journal, Payload, Timestamp, WriterId,
+    AtomicWrite, EventDeletion, EventRecord, Fence, Journal, Payload, PurgeProgress, StateOffset,
+    Timestamp, WriterId,
 };
 use futures_util::TryStreamExt;
 
+use crate::note::{Note, Write, Written};
 use crate::projections::Place;
 
 const MARGIN: Duration = Duration::from_secs(5);
@@ -67,9 +70,11 @@ pub(crate) async fn no_event_of_a_time_is_missing_after_its_offset(kind: &'stati
         .map(|nr| PersistenceId::of("Sum", &format!("{nr}")))
         .collect();
     let (mut clock, margin) = (0, MARGIN.as_micros() as i64);
-    for _ in 0..100 {
+    let mut last_written = HashMap::new();
+    for write in 0..100 {
         clock += [0, 1, margin / 3, 4 * margin][rng.usize(..4)];
         let id = &ids[rng.usize(..ids.len())];
+        last_written.insert(id, write);
         let head = journal.read_head(id).await.unwrap();
         let numbers = head.highest_sequence_nr + 1..=head.highest_sequence_nr + rng.u64(1..=2);
         let events = numbers.map(|number| {
@@ -91,6 +96,11 @@ pub(crate) async fn no_event_of_a_time_is_missing_after_its_offset(kind: &'stati
         let highest = journal.read_highest_sequence_nr(id).await.unwrap();
         let deletion = EventDeletion::up_to(rng.u64(0..=highest));
         journal.delete_messages_to(id, deletion).await.unwrap();
+    }
+    // The newest event among them.
+    let newest_id = ids.iter().max_by_key(|id| last_written.get(*id).copied());
+    for id in ids[6..9].iter().chain(newest_id) {
+        while journal.purge(id).await.unwrap() != PurgeProgress::Done {}
     }
     let all = after(&queries, EventOffset::start()).await;
     for _ in 0..15 {
@@ -119,4 +129,62 @@ pub(crate) async fn no_event_of_a_time_is_missing_after_its_offset(kind: &'stati
     }
     let offset = queries.offset_at(Timestamp::now()).await.unwrap();
     assert_eq!(after(&queries, offset).await.len(), 0);
+}
+
+/// Returns the notes whose last change comes after an offset.
+async fn notes_after(persistence: &Persistence, offset: StateOffset) -> Vec<String> {
+    let queries = persistence.state_queries(None).unwrap();
+    let changes = queries.current_changes_by_slices::<Written>("Note", 0..=1023, offset);
+    let changes: Vec<_> = changes.try_collect().await.unwrap();
+    let ids = changes
+        .iter()
+        .map(|change| change.persistence_id().to_string());
+    ids.collect()
+}
+
+/// As for events: of each state its last change has a time.
+pub(crate) async fn no_change_of_a_time_is_missing_after_its_offset(kind: &'static str) {
+    let names: [&'static str; 9] = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
+    let place = Place::new(kind, "state_times");
+    let persistence = place.open().await;
+    let queries = persistence.state_queries(None).unwrap();
+    for time in [Timestamp::MIN, Timestamp::now(), Timestamp::MAX] {
+        let offset = queries.offset_at("Note", time).await.unwrap();
+        assert_eq!(offset, StateOffset::start());
+    }
+    let notes = names.map(|name| persistence.start(move || Note::named(name)).unwrap());
+    let mut times = Vec::new();
+    // Each round changes fewer of them.
+    for round in 0..4 {
+        let time = Timestamp::now();
+        times.push(time);
+        while Timestamp::now() <= time {}
+        for note in &notes[2 * round..] {
+            note.send(Write('a')).await.unwrap().unwrap();
+        }
+    }
+    for (round, time) in times.iter().enumerate() {
+        let offset = queries
+            .offset_at_within("Note", *time, Duration::ZERO)
+            .await;
+        let found = notes_after(&persistence, offset.unwrap()).await;
+        for name in &names[2 * round..] {
+            assert!(
+                found.contains(&format!("Note|{name}")),
+                "{round}: {found:?}"
+            );
+        }
+        let earlier = found.len() - names[2 * round..].len();
+        assert!(earlier <= PARTITIONS, "{round}: {found:?}");
+        let early = queries.offset_at("Note", *time).await.unwrap();
+        assert_eq!(notes_after(&persistence, early).await.len(), names.len());
+    }
+    let future = queries.offset_at("Note", Timestamp::MAX).await.unwrap();
+    assert_eq!(notes_after(&persistence, future.clone()).await.len(), 0);
+    notes[0].send(Write('a')).await.unwrap().unwrap();
+    assert_eq!(notes_after(&persistence, future).await, ["Note|1"]);
+    let past = queries.offset_at("Note", Timestamp::MIN).await.unwrap();
+    assert_eq!(past, StateOffset::start());
+    let other = queries.offset_at("Other", Timestamp::MAX).await.unwrap();
+    assert_eq!(other, StateOffset::start());
 }

@@ -516,8 +516,18 @@ use crate::live_versions::{
     readers_see_the_old_or_the_new_version_and_no_gap,
 };
 use crate::managed_projections::a_running_projection_is_managed_from_elsewhere;
-use crate::offsets_of_times::no_event_of_a_time_is_missing_after_its_offset;
-use crate::parked_projections::what_is_parked_waits_and_is_handled_once_when_retried;
+use crate::managed_retries::{
+    an_event_is_waited_for_while_shares_are_divided,
+    resets_and_removals_beside_retries_lose_and_double_nothing,
+};
+use crate::offsets_of_times::{
+    no_change_of_a_time_is_missing_after_its_offset, no_event_of_a_time_is_missing_after_its_offset,
+};
+use crate::parked_projections::{
+    a_parked_change_is_handled_as_the_state_is_then,
+    what_is_parked_waits_and_is_handled_once_when_retried,
+};
+use crate::projection_health::the_age_of_the_bound_is_part_of_the_health;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 use crate::projections_beside_slow_handlers::a_slow_handler_and_an_idle_transaction_delay_no_reader;
 use crate::projections_killed_at_each_step::each_event_is_projected_once_over_a_kill_at_each_call;
@@ -552,11 +562,16 @@ on_each_database! {
     a_process_that_was_taken_for_dead_commits_nothing
     a_running_projection_is_managed_from_elsewhere
     no_event_of_a_time_is_missing_after_its_offset
+    no_change_of_a_time_is_missing_after_its_offset
     what_a_reply_names_is_in_the_read_model_after_waiting
     a_revision_that_a_reply_names_is_in_the_read_model
     readers_see_the_old_or_the_new_version_and_no_gap
     a_version_that_is_not_made_live_leaves_the_old_one_going_on
     what_is_parked_waits_and_is_handled_once_when_retried
+    a_parked_change_is_handled_as_the_state_is_then
+    resets_and_removals_beside_retries_lose_and_double_nothing
+    an_event_is_waited_for_while_shares_are_divided
+    the_age_of_the_bound_is_part_of_the_health
     each_event_is_projected_once_over_a_kill_at_each_call;
     each_event_is_projected_once_over_a_kill_on_the_way
     a_slow_handler_and_an_idle_transaction_delay_no_reader

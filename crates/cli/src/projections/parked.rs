@@ -1,6 +1,8 @@
 //! Parked ids, and requests about them.
 
-use actix_persistence::projection::{ParkedRequest, StoredProjection};
+use actix_persistence::projection::{
+    ParkedRequest, ProjectionRecord, ShareRecord, StoredProjection,
+};
 use actix_persistence::{Builder, PersistenceId};
 use anyhow::Context;
 use serde::Serialize;
@@ -95,6 +97,11 @@ pub(super) fn list(builder: Builder, arguments: ListArguments) -> anyhow::Result
                     true => say_json(&ids)?,
                     false => ids.iter().try_for_each(Id::say)?,
                 }
+                if ids.iter().any(|id| id.request.is_some())
+                    && let Some(record) = projection.record().await?
+                {
+                    say_what_holds_up(&full(projection.key()), &record, |_| true);
+                }
             }
             Some(id) => {
                 let items = items(&projection, id, arguments.limit).await?;
@@ -164,11 +171,36 @@ async fn ask(
         asked.with_context(|| format!("could not ask {key} about {about}"))?;
         say(format_args!("{key} is asked to {} {about}", verb(request)))?;
     }
-    let record = projection.record().await?;
-    if record.is_some_and(|record| record.members.is_empty()) {
+    let Some(record) = projection.record().await? else {
+        return Ok(Outcome::Done);
+    };
+    if record.members.is_empty() {
         eprintln!("no process runs {key}: it is done once one does");
     }
+    let is_about = |share: &ShareRecord| {
+        let slices = share.progress.slices();
+        ids.is_empty() || ids.iter().any(|id| slices.contains(&id.slice()))
+    };
+    say_what_holds_up(&key, &record, is_about);
     Ok(Outcome::Done)
+}
+
+/// Says for which of these shares no request is carried out, because nothing goes on with them.
+fn say_what_holds_up(
+    key: &str,
+    record: &ProjectionRecord,
+    is_about: impl Fn(&ShareRecord) -> bool,
+) {
+    if record.paused {
+        eprintln!("{key} is paused: requests wait until it is resumed");
+    }
+    for (nr, share) in record.shares.iter().enumerate() {
+        if share.halted.is_some() && is_about(share) {
+            eprintln!(
+                "share {nr} of {key} is halted: requests about its ids wait until {key} is resumed"
+            );
+        }
+    }
 }
 
 fn verb(request: ParkedRequest) -> &'static str {

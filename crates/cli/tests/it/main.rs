@@ -4,6 +4,7 @@
 
 mod bank;
 mod cleanup;
+mod during_a_run;
 mod interrupted;
 mod ledger;
 mod projections;

@@ -303,6 +303,45 @@ fn what_is_parked_is_printed_and_asked_for() {
     }
 }
 
+/// Somebody who asks for a retry of what nothing goes on with is told.
+#[test]
+fn a_request_on_a_halted_share_says_that_it_waits() {
+    let ledger = Ledger::with_events(1);
+    let mails = key("mails");
+    ledger.project(&mails, 1, 0);
+    ledger.park(&mails, &account(1));
+    let warns = |words: &[&str]| {
+        let output = ledger.run(words);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let warning = "share 0 of mails@1 is halted";
+    assert!(!warns(&["retry", "mails", "Account|1"]).contains(warning));
+    assert!(!warns(&["parked", "mails"]).contains(warning));
+    ledger.halt(&mails, 0, "too much");
+    for words in [
+        &["retry", "mails", "Account|1"][..],
+        &["retry", "mails", "--all"],
+        &["drop", "mails", "Account|1", "--yes"],
+        &["parked", "mails"],
+    ] {
+        let said = warns(words);
+        assert!(
+            said.contains(warning) && said.contains("is resumed"),
+            "{said}"
+        );
+        assert!(!said.contains("is paused"), "{said}");
+    }
+    ledger.output(&["pause", "mails"]);
+    assert!(warns(&["retry", "mails", "--all"]).contains("mails@1 is paused"));
+    ledger.output(&["resume", "mails"]);
+    let said = warns(&["retry", "mails", "--all"]);
+    assert!(
+        !said.contains("is paused") && !said.contains(warning),
+        "{said}"
+    );
+}
+
 #[test]
 fn a_projection_is_removed_with_yes_and_its_other_versions_stay() {
     let ledger = Ledger::with_events(1);

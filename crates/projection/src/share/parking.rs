@@ -1,6 +1,6 @@
 //! The parked ids of a share: their items wait, and are handed over again when somebody asks for it.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,8 +34,8 @@ pub(super) struct Parked {
     next_turn: Instant,
     /// The delays until then.
     back_off: BackOff,
-    /// The item that could not be read: its retry is counted.
-    unread: Option<(PersistenceId, u64)>,
+    /// The places of items that could not be read: their retries are counted.
+    unread: BTreeMap<PersistenceId, u64>,
     /// The time at which it looks for requests again.
     next_look: Instant,
     interval: Duration,
@@ -59,7 +59,7 @@ impl Parked {
             retried: VecDeque::new(),
             is_turn_of_others: false,
             next_turn: Instant::now(),
-            unread: None,
+            unread: BTreeMap::new(),
             // A request may be older than the claim.
             next_look: Instant::now(),
             interval,
@@ -253,7 +253,7 @@ impl<S: Source> Running<S> {
         let Some(item) = self.first_of(id).await? else {
             return ControlFlow::Continue(Retried::Ended);
         };
-        let is_counted = self.parked.unread.take() == Some((id.clone(), item.place));
+        let is_counted = self.parked.unread.remove(id) == Some(item.place);
         if !is_counted {
             // Before it is made: an attempt that ends the process is not repeated by the next one.
             let counted = self.begin_retry(id).await?;
@@ -276,7 +276,7 @@ impl<S: Source> Running<S> {
             }
             Revived::Refused(reason) => reason,
             Revived::NotNow(reason) => {
-                self.parked.unread = Some((id.clone(), item.place));
+                self.parked.unread.insert(id.clone(), item.place);
                 return ControlFlow::Continue(Retried::NotNow(reason));
             }
         };

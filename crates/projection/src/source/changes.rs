@@ -6,7 +6,9 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use actix_persistence_persistent_actor::State;
-use actix_persistence_query::{Changed, ChangesStream, DurableStateQuery, QueryError};
+use actix_persistence_query::{
+    Changed, ChangesStream, DurableStateQuery, EventQueryHealth, QueryError,
+};
 use actix_persistence_storage_api::{
     ParkedItem, PersistenceId, StateOffset, StatePosition, Timestamp,
 };
@@ -100,6 +102,10 @@ impl<S: State> sealed::Reads for ChangeSource<S> {
         let last = self.queries.last_change(persistence_id).await?;
         let last = last.filter(|last| last.revision >= number);
         Ok(last.map(|last| last.offset))
+    }
+
+    async fn health(&self) -> Result<Option<EventQueryHealth>, QueryError> {
+        Ok(None)
     }
 
     /// Reads the state as it is now. If it has changed since it was parked, the change waits after this one, or still comes: the

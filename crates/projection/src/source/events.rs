@@ -6,7 +6,8 @@ use std::ops::RangeInclusive;
 
 use actix_persistence_persistent_actor::Event;
 use actix_persistence_query::{
-    EventEnvelope, EventQuery, EventStreamWithUndecodable, QueryError, RecordEnvelope,
+    EventEnvelope, EventQuery, EventQueryHealth, EventStreamWithUndecodable, QueryError,
+    RecordEnvelope,
 };
 use actix_persistence_storage_api::{
     EventOffset, EventPosition, EventSelection, ParkedItem, PersistenceId, Timestamp,
@@ -87,6 +88,10 @@ impl<E: Event> sealed::Reads for EventSource<E> {
         number: u64,
     ) -> Result<Option<EventOffset>, QueryError> {
         self.queries.offset_of(persistence_id, number).await
+    }
+
+    async fn health(&self) -> Result<Option<EventQueryHealth>, QueryError> {
+        self.queries.health().await.map(Some)
     }
 
     /// Decodes the event as it was stored, even if the journal has deleted it since.

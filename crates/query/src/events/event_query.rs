@@ -16,9 +16,9 @@ use tokio::runtime::Handle;
 
 use super::following::Following;
 use super::many_ids::ManyIds;
-use super::offset_at::earlier;
 use super::one_id::OneId;
 use super::{EventEnvelope, EventStream, EventTail, RecordEnvelope, RecordStream, Undecodable};
+use crate::offset_at::earlier;
 use crate::pages::Pages;
 use crate::reading::Reading;
 use crate::store::event_queries;
@@ -251,6 +251,10 @@ impl EventQuery {
     /// if none has a time that is later by more than the margin than that of an event that was committed after it. So the
     /// margin is to be longer than the difference of any two clocks and the longest time from the making of an event to its
     /// commit, together. Of those before the time, events come of up to twice the margin, and the rest of a transaction.
+    ///
+    /// Only events that are there have times: deleted and purged ones are passed over. If none is left that was written before
+    /// the time, the offset is the start; for a time to come it is after everything that is there when it looks, and what is
+    /// stored later comes, whatever its time.
     ///
     /// A place in each partition is found by halving its numbers, with pages of one event: a few dozen for each.
     /// The offset is valid for every selection.

@@ -4,15 +4,18 @@ use std::any::Any;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_persistence_persistent_actor::{Serializers, State};
 use actix_persistence_state_actor::StateHandle;
 use actix_persistence_storage_api::{
     ChangedState, LastChange, Operation, PersistenceId, PersistenceIdsQuery, StateChangesQuery,
-    StateOffset,
+    StateOffset, Timestamp,
 };
 use tokio::runtime::Handle;
 
+use super::offset_at::LastChanges;
+use crate::offset_at::earlier;
 use crate::pages::Pages;
 use crate::store::state_queries;
 use crate::{Changed, ChangesStream, NoQueries, PersistenceIdsStream, QueryError, QuerySettings};
@@ -118,6 +121,52 @@ impl DurableStateQuery {
             state_queries(&*store, operation)?.last_change(&id).await
         });
         Ok(found.await?)
+    }
+
+    /// Returns an offset after which a reader of the changes of an entity type gets each id whose last change was made at this
+    /// time or later, and some that were changed before it.
+    ///
+    /// As [`offset_at_within`](Self::offset_at_within) with a [margin](Self::CLOCK_MARGIN) of a minute.
+    ///
+    /// # Errors
+    /// As [`offset_at_within`](Self::offset_at_within).
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn offset_at(
+        &self,
+        entity_type: &str,
+        time: Timestamp,
+    ) -> Result<StateOffset, QueryError> {
+        let margin = Self::CLOCK_MARGIN;
+        self.offset_at_within(entity_type, time, margin).await
+    }
+
+    /// The margin of [`offset_at`](Self::offset_at).
+    pub const CLOCK_MARGIN: Duration = Duration::from_secs(60);
+
+    /// Returns an offset as [`offset_at`](Self::offset_at) does, with this margin for clocks that differ.
+    ///
+    /// What is promised is the same as for
+    /// [events](crate::EventQuery::offset_at_within), of the last change of each id: the store has no others. A place in each
+    /// partition is found by halving its numbers, with pages of one change: a few dozen for each.
+    ///
+    /// # Errors
+    /// The errors of the store, and a state that cannot be read if the search meets one.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn offset_at_within(
+        &self,
+        entity_type: &str,
+        time: Timestamp,
+        margin: Duration,
+    ) -> Result<StateOffset, QueryError> {
+        let changes = LastChanges {
+            pages: &self.pages,
+            entity_type: entity_type.into(),
+        };
+        Ok(changes.offset_at(earlier(time, margin)).await?)
     }
 
     /// Returns the last change of an id with the state, as the streams give it; `None` as for

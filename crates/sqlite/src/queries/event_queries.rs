@@ -22,7 +22,10 @@ const COMPLETE_SUMS: &str = "\
 SELECT MIN(?3, n.newest),
        EXISTS (SELECT 1 FROM {metadata_table} AS m INDEXED BY {unswept_index} WHERE m.swept_to < m.deleted_to),
        n.newest > ?3, s.*
-FROM (SELECT COALESCE(MAX(ordering), 0) AS newest FROM {event_table}) AS n
+FROM (SELECT COALESCE(MAX(ordering), 0) AS newest FROM (
+          SELECT MAX(ordering) AS ordering FROM {event_table}
+          UNION ALL
+          SELECT s.seq FROM sqlite_sequence AS s WHERE s.name = trim('{event_table}', '\"') COLLATE NOCASE)) AS n
 CROSS JOIN (SELECT COUNT(*), COALESCE(SUM(e.ordering - ?1), 0), COALESCE(SUM(e.checksum), 0)
             FROM {event_table} AS e NOT INDEXED WHERE e.ordering >= ?2 AND e.ordering <= ?3) AS s";
 const NEWEST: &str = "SELECT 0, MAX(ordering) FROM {event_table}";
