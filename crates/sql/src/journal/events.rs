@@ -61,7 +61,7 @@ pub(super) async fn read_events<D: Dialect>(
     max_bytes: usize,
     recent: &Recent,
 ) -> Result<Result<EventsPage, Unreadable>, SqlError> {
-    let page = confirmed::read_at_once::<D>(connection, statements, query, recent, max_bytes);
+    let page = confirmed::read::<D>(connection, statements, query, recent, max_bytes);
     if let Some(page) = page.await? {
         return Ok(Ok(page));
     }
@@ -80,12 +80,6 @@ pub(super) async fn read_events<D: Dialect>(
     let parts = Part::complete_to(partitions, slices, &query.after, numbers)?;
     let mut source = Source::of(statements, &query.selection);
     let mut ranges = Range::all_of(&parts, query);
-    if !has_deleted_rows {
-        let page = confirmed::read::<D>(connection, statements, query, &ranges, recent, max_bytes);
-        if let Some(page) = page.await? {
-            return Ok(Ok(page));
-        }
-    }
     if has_deleted_rows || source.selects_some() {
         source.passes_some_by = true;
         source.end_windows::<D>(connection, &mut ranges).await?;
