@@ -42,7 +42,7 @@ impl Attempts {
             match page {
                 Ok(page) => {
                     self.page_size.grow();
-                    self.live.has_read(!page.records.is_empty());
+                    self.live.has_read(pages, !page.records.is_empty());
                     return Ok(page);
                 }
                 // The same page would take as long again.

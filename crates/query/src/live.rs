@@ -15,9 +15,12 @@ use crate::store::Queried;
 /// The delay after a write, until its change can be read while others are still writing.
 const SOON: Duration = Duration::from_millis(10);
 
-/// The least time from one look to the next that a write brings about: where writes come all the time, each look brings those
-/// of several groups, and costs the database as much as for one.
-const PACE: Duration = Duration::from_millis(3);
+/// The time from one look to the next that a write brings about: as many times as long as the look took, and not less or more than
+/// this. Where writes come all the time, each look brings those of several groups, and costs about as much as for one; on a busy
+/// machine, where it takes longer, looks take no larger part of the time, and an event waits for half of the longest time on average.
+const TIMES_A_LOOK: u32 = 8;
+const SHORTEST_PACE: Duration = Duration::from_millis(3);
+const LONGEST_PACE: Duration = Duration::from_millis(7);
 
 /// The number of writes in a row that brought nothing to read, after which the look after the next one is delayed.
 const VAIN_WRITES: u32 = 3;
@@ -31,7 +34,11 @@ pub(crate) struct Live {
     hinted: u64,
     /// The time at which it last began to read.
     looked: Option<Instant>,
+    /// The time that this took.
+    took: Duration,
     delay: Duration,
+    /// True if there was something to read when it last did.
+    has_brought: bool,
     /// The number of waits in a row that a write ended, since there was last something to read, or no write for a whole delay.
     vain_writes: u32,
     trouble: Trouble,
@@ -79,7 +86,9 @@ impl Live {
             seen: pages.handle.stored().get(),
             hinted: 0,
             looked: None,
+            took: Duration::ZERO,
             delay: settings.refresh_interval,
+            has_brought: false,
             vain_writes: 0,
             trouble: Trouble::new(settings),
         }
@@ -92,8 +101,11 @@ impl Live {
     }
 
     /// Notes whether there was something to read, because there may be more in a moment.
-    pub(crate) fn has_read(&mut self, any: bool) {
+    pub(crate) fn has_read<H: Queried>(&mut self, pages: &Pages<H>, any: bool) {
         self.trouble.is_over();
+        let looked = self.looked.map(|looked| pages.now().duration_since(looked));
+        self.took = looked.unwrap_or_default();
+        self.has_brought = any;
         if any {
             self.delay = SOON;
             self.vain_writes = 0;
@@ -105,7 +117,15 @@ impl Live {
     /// # Cancel safety
     /// May be called again.
     pub(crate) async fn wait<H: Queried>(&mut self, pages: &Pages<H>, limit: Duration) {
-        let delay = self.delay.min(limit);
+        let mut delay = self.delay.min(limit);
+        if self.has_brought {
+            // What is stored meanwhile would have to wait for this anyway, and would wake the reader twice.
+            let pause = self.pause(pages).min(delay);
+            if !pause.is_zero() {
+                pages.sleep(pause).await;
+            }
+            delay -= pause;
+        }
         let seen = self.seen;
         tokio::select! {
             // Every run of a simulation decides alike.
@@ -116,20 +136,29 @@ impl Live {
                 self.after_a_write(pages, limit).await;
             }
             () = pages.sleep(delay) => {
-                self.delay = delay.saturating_mul(2).min(limit);
+                self.delay = self.delay.min(limit).saturating_mul(2).min(limit);
                 self.vain_writes = 0;
             }
         }
+    }
+
+    /// Returns the time that is left until a write may bring about a look.
+    fn pause<H: Queried>(&self, pages: &Pages<H>) -> Duration {
+        let pace = self.took.saturating_mul(TIMES_A_LOOK);
+        let pace = pace.clamp(SHORTEST_PACE, LONGEST_PACE);
+        let looked = self.looked.map(|looked| looked + pace);
+        looked.map_or(Duration::ZERO, |next| {
+            next.saturating_duration_since(pages.now())
+        })
     }
 
     /// Waits a moment where writes come all the time, and longer where a query selects little of them: it does not look
     /// without a pause.
     async fn after_a_write<H: Queried>(&mut self, pages: &Pages<H>, limit: Duration) {
         self.delay = SOON;
-        let pause = match self.looked {
-            _ if self.vain_writes >= VAIN_WRITES => SOON,
-            Some(looked) => (looked + PACE).saturating_duration_since(pages.now()),
-            None => Duration::ZERO,
+        let pause = match self.vain_writes {
+            VAIN_WRITES.. => SOON,
+            _ => self.pause(pages),
         };
         if !pause.is_zero() {
             pages.sleep(pause.min(limit)).await;

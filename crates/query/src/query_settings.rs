@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct QuerySettings {
     /// The time that a live query waits, when there is nothing more to read, until it looks again; as
     /// `refresh-interval` of Akka's `query` section. A live query notices a write of the same process at once, but looks
-    /// no sooner than 3 ms after it last did, or 10 ms if the last three such writes brought nothing. Live queries over events that share an
+    /// no sooner than 3 to 7 ms after it last did, or 10 ms if the last three such writes brought nothing. Live queries over events that share an
     /// [`EventTail`](crate::EventTail) look together, as often as the shortest of theirs says.
     pub refresh_interval: Duration,
     /// The most changes, events or ids that are read at once, from 1. A query of the events of many ids reads one page ahead, so it

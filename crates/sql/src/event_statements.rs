@@ -23,17 +23,8 @@ pub struct EventQueryStatements {
     /// A statement of its own, which comes before those that read events and is over by then; see docs/adr/0005-commit-order.md.
     /// No values. Returns: partition, number; 1 if rows of deleted events are left that are to be removed, and 0 otherwise.
     pub complete_to: SqlStr,
-    /// Adds up the events between two numbers, even those that are deleted; for 1, 2, 4, 8, .. partitions. Values: the lowest
-    /// number, the partition if there are several, the lowest and the highest number. Returns: partition, number of events, the
-    /// sum of their numbers, each less the lowest, and that of their checksums; for a partition without such events no row, or
-    /// any partition and zeros.
-    pub sums: OfPartitions,
-    /// Selects in one statement how far events are complete and what `sums` returns, where there is one order; `None` where that
-    /// needs two. What has a number above the highest one is not added up, nor what the statement cannot be sure to see all of.
-    /// Values: the lowest number, twice, and the highest. Returns: the number up to which it added up; 1 if rows of deleted
-    /// events are left, and 0 otherwise; 1 if there are events above that number that can be read now, and 0 otherwise; the
-    /// number of events and both sums.
-    pub complete_sums: Option<SqlStr>,
+    /// Add up events between two numbers, even those that are deleted.
+    pub sums: EventSumStatements,
     /// Selects the highest number of each partition that a committed event has; otherwise as `complete_to`, without the last column.
     pub newest: SqlStr,
     /// The number of an event that is not deleted. Values: id, number. Returns: its number in the order of commits.
@@ -77,6 +68,24 @@ impl EventQueryStatements {
             None => Ok(Partition::ONLY),
         }
     }
+}
+
+/// The statements that say whether some events are all there is, without returning them.
+#[derive(Clone, Debug)]
+pub enum EventSumStatements {
+    /// One statement, where there is one order of all events, that says how far they are complete, too. It adds up none above the
+    /// highest number, and none where it cannot be sure to see all.
+    ///
+    /// Values: the lowest number, twice, and the highest. Returns: the number up to which it added up; 1 if rows of deleted events
+    /// are left, and 0 otherwise; 1 if events above that number can be read now, and 0 otherwise; the number of events, the sum
+    /// of their numbers, each less the lowest, and the sum of their checksums.
+    OfOneOrder(SqlStr),
+    /// The parts of a statement with its values in the text, which follows on `complete_to` in the same text: before a number, before
+    /// conditions on `e.partition_nr` and `e.ordering`, and after them.
+    ///
+    /// Returns, for each partition that has such events: partition, the number of events, the sum of their numbers, each less the
+    /// number given, and the sum of their checksums.
+    OfPartitions([SqlStr; 3]),
 }
 
 /// The statements that read events by one index; each for 1, 2, 4, 8, .. partitions, or for one alone if there is one order.
@@ -166,7 +175,7 @@ impl EventSourceStatements {
 ///
 /// Rows of partitions have no order among each other, so nothing is sorted or kept in a temporary table.
 #[derive(Clone, Debug)]
-pub struct OfPartitions {
+pub(crate) struct OfPartitions {
     of_one: SqlStr,
     of_several: [OnceLock<SqlStr>; Self::POWERS],
 }
@@ -174,8 +183,7 @@ pub struct OfPartitions {
 impl OfPartitions {
     const POWERS: usize = Partition::MOST.ilog2() as usize;
 
-    /// Makes the statement out of that for one partition.
-    pub fn new(of_one: SqlStr) -> Self {
+    fn new(of_one: SqlStr) -> Self {
         Self {
             of_one,
             of_several: [const { OnceLock::new() }; OfPartitions::POWERS],

@@ -43,7 +43,7 @@ pub use dialect::{
     StateDialect, StateRows, StatementDialect, TransactionDialect, VersionTexts,
 };
 pub use event_statements::{
-    EventQueryStatements, EventSourceStatements, EventSourceTexts, EventTexts, OfPartitions,
+    EventQueryStatements, EventSourceStatements, EventSourceTexts, EventSumStatements, EventTexts,
 };
 pub use group::{Appended, EventRow, Group, Head};
 pub use journal::{HintSender, QueriedContent, QueriedEvent, SqlJournal};

@@ -1,7 +1,7 @@
 //! The statements that query the events of all ids.
 
 use actix_persistence_sql::{
-    EventQueryStatements, EventSourceStatements, EventSourceTexts, EventTexts, OfPartitions,
+    EventQueryStatements, EventSourceStatements, EventSourceTexts, EventSumStatements, EventTexts,
     SqlNames,
 };
 
@@ -13,11 +13,12 @@ const COMPLETE_TO: &str = "\
 SELECT partition_nr, newest, CAST(EXISTS (
     SELECT 1 FROM {metadata_table} AS m FORCE INDEX ({unswept_index}) WHERE m.unswept = 1) AS SIGNED)
 FROM {ordering_table}";
-const SUMS: &str = "\
-(SELECT COALESCE(CAST(MIN(e.partition_nr) AS SIGNED), 0), COUNT(*), CAST(COALESCE(SUM(e.ordering - ?), 0) AS SIGNED),
-        CAST(COALESCE(SUM(e.checksum), 0) AS SIGNED)
- FROM {event_table} AS e FORCE INDEX ({event_index})
- WHERE e.partition_nr = ? AND e.ordering >= ? AND e.ordering <= ?)";
+/// Follows on `COMPLETE_TO`.
+const SUMS: [&str; 3] = [
+    "SELECT CAST(e.partition_nr AS SIGNED), COUNT(*), CAST(SUM(e.ordering - ",
+    ") AS SIGNED), CAST(COALESCE(SUM(e.checksum), 0) AS SIGNED) FROM {event_table} AS e FORCE INDEX ({event_index}) WHERE ",
+    " GROUP BY e.partition_nr",
+];
 const NEWEST: &str = "SELECT partition_nr, newest FROM {ordering_table}";
 
 /// The transactions that hold a counter for which another one waits. MariaDB and MySQL show locks in different tables: each
@@ -126,8 +127,7 @@ pub(crate) fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
         partitions: Some(partitions_of(names)),
         has_unique_numbers: true,
         complete_to: names.fill(COMPLETE_TO),
-        sums: OfPartitions::new(names.fill(SUMS)),
-        complete_sums: None,
+        sums: EventSumStatements::OfPartitions(SUMS.map(|part| names.fill(part))),
         newest: names.fill(NEWEST),
         place_of: names.fill(&PLACE_OF.replace("{is_left}", IS_LEFT)),
         holders: Some(names.fill(HOLDERS)),

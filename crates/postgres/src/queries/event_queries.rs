@@ -1,7 +1,7 @@
 //! The statements that query the events of all ids.
 
 use actix_persistence_sql::{
-    EventQueryStatements, EventSourceStatements, EventSourceTexts, EventTexts, OfPartitions,
+    EventQueryStatements, EventSourceStatements, EventSourceTexts, EventSumStatements, EventTexts,
     SqlNames,
 };
 
@@ -18,22 +18,20 @@ SELECT 0::bigint, GREATEST(
     EXISTS (SELECT FROM {metadata_table} AS m WHERE m.swept_to < m.deleted_to)::integer::bigint
 FROM b";
 
-const SUMS: &str = "\
-SELECT 0::bigint, count(*), COALESCE(sum(e.ordering - $1::bigint), 0)::bigint, COALESCE(sum(e.checksum), 0)::bigint
-FROM {event_table} AS e WHERE e.ordering >= $2::bigint AND e.ordering <= $3::bigint";
-
 /// A transaction below the oldest one of the snapshot is seen or was rolled back, so nothing is added there. The look at the locks,
 /// which may bring a higher bound, says what later statements see: it is left out where it would bring nothing.
-const COMPLETE_SUMS: &str = "\
+const SUMS: &str = "\
 SELECT LEAST($3::bigint, b.complete_to),
        EXISTS (SELECT FROM {metadata_table} AS m WHERE m.swept_to < m.deleted_to)::integer::bigint,
-       EXISTS (SELECT FROM {event_table} AS e
-               WHERE e.ordering > LEAST($3::bigint, b.complete_to)
-                 AND e.ordering < CASE WHEN b.complete_to < $3::bigint THEN ({bound}) ELSE b.complete_to + 1 END
-       )::integer::bigint,
+       (EXISTS (SELECT FROM {event_table} AS e WHERE e.ordering > LEAST($3::bigint, b.complete_to) AND e.ordering < n.bound)
+        OR EXISTS (SELECT FROM {removed_table} AS r
+                   WHERE r.ordering > LEAST($3::bigint, b.complete_to) AND r.ordering < n.bound))::integer::bigint,
        s.*
 FROM (SELECT o.base + pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1 AS complete_to
       FROM {ordering} AS o WHERE o.is_only) AS b
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN b.complete_to < $3::bigint THEN ({bound}) ELSE b.complete_to + 1 END AS bound
+) AS n
 CROSS JOIN LATERAL (
     SELECT count(*), COALESCE(sum(e.ordering - $1::bigint), 0)::bigint, COALESCE(sum(e.checksum), 0)::bigint
     FROM {event_table} AS e WHERE e.ordering >= $2::bigint AND e.ordering <= LEAST($3::bigint, b.complete_to)
@@ -134,8 +132,7 @@ pub(crate) fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
         partitions: None,
         has_unique_numbers: false,
         complete_to: order.fill(names, COMPLETE_TO),
-        sums: OfPartitions::new(names.fill(SUMS)),
-        complete_sums: Some(order.fill(names, COMPLETE_SUMS)),
+        sums: EventSumStatements::OfOneOrder(order.fill(names, SUMS)),
         newest: names.fill(NEWEST),
         place_of: names.fill(&PLACE_OF.replace("{is_left}", IS_LEFT)),
         holders: Some(order.fill(names, HOLDERS)),

@@ -65,7 +65,7 @@ pub(super) async fn read_events<D: Dialect>(
     max_bytes: usize,
     recent: &Recent,
 ) -> Result<Result<EventsPage, Unreadable>, SqlError> {
-    let page = confirmed::read_at_once::<D>(connection, statements, query, recent, max_bytes);
+    let page = confirmed::read::<D>(connection, statements, query, recent, max_bytes);
     if let Some(page) = page.await? {
         return Ok(Ok(page));
     }
@@ -84,12 +84,6 @@ pub(super) async fn read_events<D: Dialect>(
     let parts = Part::complete_to(partitions, slices, &query.after, numbers)?;
     let mut source = Source::of(statements, &query.selection);
     let mut ranges = Range::all_of(&parts, query);
-    if !has_deleted_rows {
-        let page = confirmed::read::<D>(connection, statements, query, &ranges, recent, max_bytes);
-        if let Some(page) = page.await? {
-            return Ok(Ok(page));
-        }
-    }
     let others_wait = Range::leave_far_ones_alone(&mut ranges, query.limit);
     if has_deleted_rows || source.selects_some() {
         source.passes_some_by = true;

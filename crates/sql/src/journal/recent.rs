@@ -99,13 +99,11 @@ impl Recent {
         }
     }
 
-    /// Returns the events of a partition with these numbers, in the order of their places.
-    pub(super) fn of(&self, partition: Partition, numbers: [i64; 2]) -> Vec<Kept> {
-        let [first, last] = numbers;
+    /// Returns the events of a partition from this number on, in the order of their places.
+    pub(super) fn of(&self, partition: Partition, first: i64) -> Vec<Kept> {
         let state = self.lock();
-        let events = state.events.iter().filter(|kept| {
-            kept.partition == partition && first <= kept.ordering && kept.ordering <= last
-        });
+        let events = state.events.iter();
+        let events = events.filter(|kept| kept.partition == partition && first <= kept.ordering);
         let mut events: Vec<_> = events.cloned().collect();
         drop(state);
         events.sort_unstable_by(|one, other| one.place().cmp(&other.place()));
@@ -154,3 +152,6 @@ impl Kept {
         (self.ordering, row.id.as_str().as_bytes(), row.sequence_nr())
     }
 }
+
+#[cfg(test)]
+mod tests;

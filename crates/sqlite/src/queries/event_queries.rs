@@ -1,7 +1,7 @@
 //! The statements that query the events of all ids.
 
 use actix_persistence_sql::{
-    EventQueryStatements, EventSourceStatements, EventSourceTexts, EventTexts, OfPartitions,
+    EventQueryStatements, EventSourceStatements, EventSourceTexts, EventSumStatements, EventTexts,
     SqlNames,
 };
 
@@ -16,9 +16,6 @@ SELECT 0, (SELECT MAX(ordering) FROM (
            SELECT s.seq FROM sqlite_sequence AS s WHERE s.name = trim('{event_table}', '\"') COLLATE NOCASE)),
        EXISTS (SELECT 1 FROM {metadata_table} AS m INDEXED BY {unswept_index} WHERE m.swept_to < m.deleted_to)";
 const SUMS: &str = "\
-SELECT 0, COUNT(*), COALESCE(SUM(e.ordering - ?), 0), COALESCE(SUM(e.checksum), 0)
-FROM {event_table} AS e NOT INDEXED WHERE e.ordering >= ? AND e.ordering <= ?";
-const COMPLETE_SUMS: &str = "\
 SELECT MIN(?3, n.newest),
        EXISTS (SELECT 1 FROM {metadata_table} AS m INDEXED BY {unswept_index} WHERE m.swept_to < m.deleted_to),
        n.newest > ?3, s.*
@@ -188,8 +185,7 @@ pub(crate) fn event_query_statements(names: &SqlNames) -> EventQueryStatements {
         partitions: None,
         has_unique_numbers: true,
         complete_to: names.fill(COMPLETE_TO),
-        sums: OfPartitions::new(names.fill(SUMS)),
-        complete_sums: Some(names.fill(COMPLETE_SUMS)),
+        sums: EventSumStatements::OfOneOrder(names.fill(SUMS)),
         newest: names.fill(NEWEST),
         place_of: names.fill(&PLACE_OF.replace("{is_left}", IS_LEFT)),
         // A writer holds nobody back that reads.

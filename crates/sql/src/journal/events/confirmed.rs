@@ -1,24 +1,45 @@
 //! A page of events that this journal stored itself, which the database confirms without returning them.
 
+use std::collections::HashMap;
+
 use actix_persistence_storage_api::{EventsPage, EventsQuery, Partition};
 
-use super::{Page, Range};
+use sqlx::SqlStr;
+
+use super::Page;
 use crate::journal::recent::{Kept, Recent};
+use crate::parts::{Part, numbers_of};
 use crate::row::get_integer;
 use crate::values::Values;
 use crate::{
-    ConnectionOf, Dialect, EventQueryStatements, QueriedContent, QueriedEvent, RowOf, SqlError,
-    SqlxDatabase,
+    ConnectionOf, Dialect, EventQueryStatements, EventSumStatements, LiteralText, QueriedContent,
+    QueriedEvent, RowOf, SqlError, SqlxDatabase,
 };
 
-/// The events of a range that are kept.
-struct Claim<'r, 'q> {
-    range: &'r Range<'q>,
-    /// In the order of their places; there is one.
+/// The events of a partition that are kept, from the first number that a page may return.
+struct Claim {
+    partition: Partition,
+    first: i64,
+    /// In the order of their places.
     events: Vec<Kept>,
 }
 
-/// The number of events between two numbers, and the sums of their numbers, less the first, and of their checksums.
+/// What the database says about claims.
+struct Answer {
+    has_deleted_rows: bool,
+    /// True if events that no claim has can be read now.
+    more: bool,
+    /// By the numbers of partitions, what it says of each.
+    of_partitions: HashMap<i64, OfPartition>,
+}
+
+/// The sums of the events of a partition, from the first number of the claim up to this number.
+struct OfPartition {
+    up_to: i64,
+    sums: Sums,
+}
+
+/// The number of events, and the sums of their numbers, each less a base, and of their checksums.
 #[derive(Default, PartialEq, Eq)]
 struct Sums {
     events: i64,
@@ -26,183 +47,213 @@ struct Sums {
     checksums: i64,
 }
 
-/// Returns a page of what is kept, if the database confirms that this is all there is from the start of the page on; for a
-/// database that says in the same statement how far events are complete. Otherwise the page is to be read as any other.
+/// Returns a page of what is kept, if the database confirms that this is all there is from the start of the page on. Otherwise
+/// the page is to be read as any other.
 ///
 /// The database counts the events and adds up their numbers and checksums: an event of somebody else, one that was removed,
 /// and one whose row was changed make another count or another sum. A number is never given to an event again; where a
 /// database has lost what it had confirmed, and gives one again, the checksum is another one.
-pub(super) async fn read_at_once<D: Dialect>(
-    connection: &mut ConnectionOf<D>,
-    statements: &EventQueryStatements,
-    query: &EventsQuery,
-    recent: &Recent,
-    max_bytes: usize,
-) -> Result<Option<EventsPage>, SqlError> {
-    let Some(sql) = &statements.complete_sums else {
-        return Ok(None);
-    };
-    let range = Range {
-        after: query.after.position(Partition::ONLY),
-        up_to: i64::MAX,
-        complete_to: i64::MAX,
-        ..Range::EMPTY
-    };
-    let is_of_this_store = query.after.check(Partition::ONLY.of()).is_ok();
-    if !is_of_this_store || !recent.may_be_asked_for() {
-        return Ok(None);
-    }
-    let Some(mut claim) = Claim::of(&range, recent) else {
-        return Ok(None);
-    };
-    if !fit([&claim], query, max_bytes) {
-        return Ok(None);
-    }
-    let mut values = Values::<D>::with_capacity(3);
-    for number in [claim.first(), claim.first(), claim.last()] {
-        values.integer(number);
-    }
-    let rows = D::Database::fetch_all(connection, sql.clone(), values.into_arguments()).await?;
-    let Some(row) = rows.first() else {
-        return Ok(None);
-    };
-    let up_to = get_integer::<D>(row, 0)?;
-    let has_deleted_rows = get_integer::<D>(row, 1)? != 0;
-    let more = get_integer::<D>(row, 2)? != 0;
-    claim.events.retain(|kept| kept.ordering <= up_to);
-    if has_deleted_rows || claim.sums() != Sums::of::<D>(row, 3)? {
-        recent.was_not_confirmed();
-        return Ok(None);
-    }
-    if claim.events.is_empty() {
-        // Writers that are under way hold back what was stored after them.
-        let none = EventsPage::new(Vec::new(), query.after.clone(), false);
-        return Ok((!more).then_some(none));
-    }
-    Ok(Some(page(&[claim], statements, query, recent, more)))
-}
-
-/// Does the same where it is known how far events are complete, and that no rows of deleted events are left.
 pub(super) async fn read<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &EventQueryStatements,
     query: &EventsQuery,
-    ranges: &[Range<'_>],
     recent: &Recent,
     max_bytes: usize,
 ) -> Result<Option<EventsPage>, SqlError> {
-    if statements.complete_sums.is_some() || !recent.may_be_asked_for() {
+    if !recent.may_be_asked_for() {
         return Ok(None);
     }
-    let claims = ranges.iter().filter_map(|range| Claim::of(range, recent));
-    let claims: Vec<_> = claims.collect();
+    let (partitions, slices) = (statements.partitions.as_ref(), &query.selection.slices);
+    let parts = Part::complete_to(partitions, slices, &query.after, [])?;
+    let claims = parts
+        .iter()
+        .filter_map(|part| Claim::of(part.partition, query, recent));
+    let mut claims: Vec<_> = claims.collect();
     if claims.is_empty() || !fit(&claims, query, max_bytes) {
         return Ok(None);
     }
-    if !are_confirmed::<D>(connection, statements, &claims).await? {
+    let answer = match &statements.sums {
+        EventSumStatements::OfOneOrder(sql) => {
+            ask_for_one::<D>(connection, sql.clone(), &claims[0]).await?
+        }
+        EventSumStatements::OfPartitions(texts) => {
+            let base = claims[0].first;
+            let sql = text_for(texts, base, &claims, statements);
+            let rows = D::Database::fetch_unprepared(connection, sql).await?;
+            Answer::of_partitions::<D>(&rows, &parts, &claims, query)?
+        }
+    };
+    let base = claims[0].first;
+    let is_confirmed = claims
+        .iter_mut()
+        .all(|claim| claim.is_confirmed(base, &answer));
+    if answer.has_deleted_rows || !is_confirmed {
         recent.was_not_confirmed();
         return Ok(None);
     }
-    let mut more = claims.len() < ranges.len();
-    for claim in &claims {
-        more |= claim.last() < claim.range.complete_to;
+    let count = claims.iter().map(|claim| claim.events.len()).sum();
+    if count == 0 && answer.more {
+        return Ok(None);
     }
-    Ok(Some(page(&claims, statements, query, recent, more)))
+    let mut page = Page {
+        events: Vec::with_capacity(count),
+        offset: query.after.clone(),
+    };
+    for claim in &claims {
+        for event in claim.selected(query) {
+            page.add(event, claim.partition, statements);
+        }
+        // Writers that are under way may hold back what was stored after them.
+        if let Some(last) = claim.last() {
+            page.offset.pass(claim.partition, last);
+            // The tail of a journal is read once.
+            recent.forget(claim.partition, last);
+        }
+    }
+    Ok(Some(page.into_page(answer.more)))
 }
 
 /// Returns whether events fit on one page.
-fn fit<'c, 'r: 'c, 'q: 'r>(
-    claims: impl IntoIterator<Item = &'c Claim<'r, 'q>>,
-    query: &EventsQuery,
-    max_bytes: usize,
-) -> bool {
+fn fit(claims: &[Claim], query: &EventsQuery, max_bytes: usize) -> bool {
     let (mut events, mut bytes) = (0, 0);
-    for kept in claims.into_iter().flat_map(|claim| &claim.events) {
+    for kept in claims.iter().flat_map(|claim| &claim.events) {
         events += 1;
         bytes += kept.row.event.size();
     }
     events <= query.limit && bytes <= max_bytes
 }
 
-async fn are_confirmed<D: Dialect>(
+async fn ask_for_one<D: Dialect>(
     connection: &mut ConnectionOf<D>,
-    statements: &EventQueryStatements,
-    claims: &[Claim<'_, '_>],
-) -> Result<bool, SqlError> {
-    let Some((sql, places)) = statements.sums.of(claims.len()) else {
-        return Ok(false);
-    };
-    let mut values = Values::<D>::with_capacity(places * 4);
-    for place in 0..places {
-        let claim = claims.get(place);
-        let [first, last] =
-            claim.map_or([i64::MAX, i64::MIN], |claim| [claim.first(), claim.last()]);
-        values.integer(first);
-        if statements.partitions.is_some() {
-            values.integer(claim.map_or(-1, |claim| i64::from(claim.range.partition.nr())));
-        }
-        values.integer(first);
-        values.integer(last);
-    }
+    sql: SqlStr,
+    claim: &Claim,
+) -> Result<Answer, SqlError> {
+    let mut values = Values::<D>::with_capacity(3);
+    values.integer(claim.first);
+    values.integer(claim.first);
+    values.integer(claim.last().unwrap_or(claim.first));
     let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
-    let mut left: Vec<_> = claims.iter().collect();
-    for row in &rows {
-        let partition = get_integer::<D>(row, 0)?;
-        let sums = Sums::of::<D>(row, 1)?;
-        left.retain(|claim| {
-            i64::from(claim.range.partition.nr()) != partition || claim.sums() != sums
-        });
-    }
-    Ok(left.is_empty())
-}
-
-/// Makes a page of events that are confirmed, and forgets them: the tail of a journal is read once.
-fn page(
-    claims: &[Claim<'_, '_>],
-    statements: &EventQueryStatements,
-    query: &EventsQuery,
-    recent: &Recent,
-    more: bool,
-) -> EventsPage {
-    let mut page = Page {
-        events: Vec::with_capacity(claims.iter().map(|claim| claim.events.len()).sum()),
-        offset: query.after.clone(),
+    let row = rows.first().ok_or_else(no_sums)?;
+    let of_partition = OfPartition {
+        up_to: get_integer::<D>(row, 0)?,
+        sums: Sums::of::<D>(row, 3)?,
     };
-    for claim in claims {
-        for event in claim.selected(query) {
-            page.add(event, claim.range.partition, statements);
-        }
-        page.offset.pass(claim.range.partition, claim.last());
-        recent.forget(claim.range.partition, claim.last());
-    }
-    page.into_page(more)
+    Ok(Answer {
+        has_deleted_rows: get_integer::<D>(row, 1)? != 0,
+        more: get_integer::<D>(row, 2)? != 0,
+        of_partitions: HashMap::from([(i64::from(claim.partition.nr()), of_partition)]),
+    })
 }
 
-impl<'r, 'q> Claim<'r, 'q> {
-    /// Returns the events of a range that are kept; `None` if there are none, or the range begins within those of one number.
-    fn of(range: &'r Range<'q>, recent: &Recent) -> Option<Self> {
-        let after = range.after.filter(|after| after.event.is_none())?;
-        let events = recent.of(range.partition, [after.ordering, range.complete_to]);
-        (!events.is_empty()).then_some(Self { range, events })
+fn no_sums() -> SqlError {
+    SqlError::corrupt("the database returned no sums of events")
+}
+
+/// Returns the text that asks how far partitions are complete, and then for the sums of claims.
+fn text_for(
+    [before_base, before_ranges, after_ranges]: &[SqlStr; 3],
+    base: i64,
+    claims: &[Claim],
+    statements: &EventQueryStatements,
+) -> SqlStr {
+    const OF_A_RANGE: usize = 120;
+    let bytes = before_base.as_str().len() + before_ranges.as_str().len();
+    let bytes = statements.complete_to.as_str().len() + bytes + OF_A_RANGE * (claims.len() + 1);
+    let mut text = LiteralText::new(&statements.complete_to, bytes);
+    text.text("; ");
+    text.sql(before_base);
+    text.integer(base);
+    text.sql(before_ranges);
+    for (place, claim) in claims.iter().enumerate() {
+        text.text(if place == 0 { "" } else { " OR " });
+        text.text("(e.partition_nr = ");
+        text.integer(i64::from(claim.partition.nr()));
+        text.text(" AND e.ordering BETWEEN ");
+        text.integer(claim.first);
+        text.text(" AND ");
+        text.integer(claim.last().unwrap_or(claim.first));
+        text.text(")");
+    }
+    text.sql(after_ranges);
+    text.into_sql()
+}
+
+impl Answer {
+    /// Takes the answer out of a row for each partition of the store, and one for each with events of a claim.
+    fn of_partitions<D: Dialect>(
+        rows: &[RowOf<D>],
+        parts: &[Part],
+        claims: &[Claim],
+        query: &EventsQuery,
+    ) -> Result<Self, SqlError> {
+        let partitions = parts.first().map_or(0, |part| part.partition.of());
+        let (complete_to, sums) = rows
+            .split_at_checked(usize::from(partitions))
+            .ok_or_else(no_sums)?;
+        let mut answer = Self {
+            has_deleted_rows: false,
+            more: false,
+            of_partitions: HashMap::new(),
+        };
+        if let Some(row) = complete_to.first() {
+            answer.has_deleted_rows = get_integer::<D>(row, 2)? != 0;
+        }
+        let complete_to: HashMap<_, _> = numbers_of::<D>(complete_to)?.into_iter().collect();
+        for row in sums {
+            let partition = get_integer::<D>(row, 0)?;
+            let of_partition = OfPartition {
+                up_to: complete_to.get(&partition).copied().unwrap_or(i64::MIN),
+                sums: Sums::of::<D>(row, 1)?,
+            };
+            answer.of_partitions.insert(partition, of_partition);
+        }
+        answer.more = parts.iter().any(|part| {
+            let claim = claims
+                .iter()
+                .find(|claim| claim.partition == part.partition);
+            let last = match claim {
+                Some(claim) => claim.last(),
+                None => query
+                    .after
+                    .position(part.partition)
+                    .map(|after| after.ordering - 1),
+            };
+            complete_to.get(&i64::from(part.partition.nr())).copied() > last
+        });
+        Ok(answer)
+    }
+}
+
+impl Claim {
+    /// Returns the events of a partition that are kept; `None` if there are none, or the page begins within those of one number.
+    fn of(partition: Partition, query: &EventsQuery, recent: &Recent) -> Option<Self> {
+        let after = query.after.position(partition);
+        let first = after.filter(|after| after.event.is_none())?.ordering;
+        let events = recent.of(partition, first);
+        (!events.is_empty()).then_some(Self {
+            partition,
+            first,
+            events,
+        })
     }
 
-    /// Returns the number from which on there are no other events, up to the last.
-    fn first(&self) -> i64 {
-        self.range.first_number()
+    fn last(&self) -> Option<i64> {
+        Some(self.events.last()?.ordering)
     }
 
-    fn last(&self) -> i64 {
-        self.events.last().map_or(i64::MIN, |last| last.ordering)
-    }
-
-    fn sums(&self) -> Sums {
+    /// Gives up what is not complete yet; returns whether what is left is all there is.
+    fn is_confirmed(&mut self, base: i64, answer: &Answer) -> bool {
+        let Some(found) = answer.of_partitions.get(&i64::from(self.partition.nr())) else {
+            return false;
+        };
+        self.events.retain(|kept| kept.ordering <= found.up_to);
         let mut sums = Sums::default();
         for kept in &self.events {
             sums.events += 1;
-            sums.numbers = sums.numbers.wrapping_add(kept.ordering - self.first());
+            sums.numbers = sums.numbers.wrapping_add(kept.ordering - base);
             sums.checksums = sums.checksums.wrapping_add(kept.row.checksum);
         }
-        sums
+        sums == found.sums
     }
 
     /// Returns the events that the query selects.

@@ -1,0 +1,76 @@
+//! Unit tests of what is kept.
+
+use actix_persistence_storage_api::{EventRecord, Payload, PersistenceId, Timestamp, WriterId};
+
+use super::*;
+
+fn row(number: u64, bytes: usize) -> EventRow {
+    let payload = Payload::new(1, "said", vec![7; bytes]);
+    let event = EventRecord::new(number, Timestamp::now(), WriterId::NIL, payload);
+    let id = PersistenceId::of("Test", "a");
+    EventRow::new(id.clone(), id.slice(), event)
+}
+
+/// Lets a journal store events with these numbers in the order of commits.
+fn store(recent: &Recent, orderings: impl IntoIterator<Item = i64>, bytes: usize) {
+    let orderings: Vec<_> = orderings.into_iter().collect();
+    let mut group = Group {
+        events: orderings.iter().map(|_| row(1, bytes)).collect(),
+        ..Group::default()
+    };
+    let Some(copies) = recent.copies(&mut group) else {
+        return;
+    };
+    assert!(group.asks_numbers);
+    let kept = copies.into_iter().zip(orderings);
+    recent.keep(kept.map(|(row, ordering)| Kept {
+        partition: Partition::ONLY,
+        ordering,
+        row: Arc::new(row),
+    }));
+}
+
+fn orderings(recent: &Recent, first: i64) -> Vec<i64> {
+    let kept = recent.of(Partition::ONLY, first);
+    kept.iter().map(|kept| kept.ordering).collect()
+}
+
+#[test]
+fn events_are_kept_while_there_is_a_reader_and_until_they_are_read() {
+    let recent = Recent::default();
+    store(&recent, 1..=3, 10);
+    assert!(orderings(&recent, 0).is_empty());
+    assert!(!recent.may_be_asked_for());
+    recent.is_read();
+    store(&recent, [6, 7], 10);
+    store(&recent, [4, 5], 10);
+    assert_eq!(orderings(&recent, 5), [5, 6, 7]);
+    assert!(recent.may_be_asked_for());
+    recent.forget(Partition::ONLY, 6);
+    assert_eq!(orderings(&recent, 0), [7]);
+}
+
+#[test]
+fn the_oldest_events_give_way_to_others() {
+    let recent = Recent::default();
+    recent.is_read();
+    let most = MOST_EVENTS as i64;
+    store(&recent, 0..most, 1);
+    store(&recent, [most, most + 1], 1);
+    assert_eq!(orderings(&recent, 0).first(), Some(&2));
+    assert_eq!(orderings(&recent, 0).len(), MOST_EVENTS);
+    store(&recent, [most + 2], MOST_BYTES);
+    assert_eq!(orderings(&recent, 0), [most + 2]);
+}
+
+#[test]
+fn after_other_events_were_found_some_pages_are_read_without_a_question() {
+    let recent = Recent::default();
+    recent.is_read();
+    store(&recent, [1], 1);
+    recent.was_not_confirmed();
+    for _ in 0..PAGES_WITHOUT {
+        assert!(!recent.may_be_asked_for());
+    }
+    assert!(recent.may_be_asked_for());
+}
