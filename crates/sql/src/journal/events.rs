@@ -387,21 +387,25 @@ impl<'q> Range<'q> {
         ranges
     }
 
-    /// Leaves only the partition that lags most if it is far behind, and returns whether others wait for it.
+    /// Leaves only one partition if any is far behind, the one of those that lags most, and returns whether others wait for it.
     ///
     /// A database plans a statement for each partition anew: one that reads a page of all of them costs half as much again as one
     /// that reads it of one. Near the end of the events few come of each.
     fn leave_far_ones_alone(ranges: &mut Vec<Self>, limit: usize) -> bool {
-        let [first, _, ..] = &mut **ranges else {
+        let far = ranges.iter().position(Self::is_far_behind);
+        let Some(far) = far.filter(|_| ranges.len() > 1) else {
             return false;
         };
-        let numbers = first.complete_to.saturating_sub(first.first_number());
-        if numbers < FAR_BEHIND {
-            return false;
-        }
-        first.limit = limit;
+        ranges.swap(0, far);
         ranges.truncate(1);
+        ranges[0].limit = limit;
         true
+    }
+
+    /// Returns whether the partition has many numbers left; one that was never used has none.
+    fn is_far_behind(&self) -> bool {
+        let numbers = self.complete_to.saturating_sub(self.first_number().max(0));
+        numbers >= FAR_BEHIND
     }
 
     /// Returns the ranges with the events that were kept, in the same places; a range without such events holds nothing.

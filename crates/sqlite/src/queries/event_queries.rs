@@ -145,8 +145,8 @@ ORDER BY t.ordering LIMIT 0 + ?";
 /// The plus sign keeps the index of types out: rows come in the order of their numbers.
 const TYPE_CONDITION: &str = " AND (? = 1 OR +e.entity_type = ?)";
 
-/// The way in which a source finds its events: the index, in which they are in the order of their numbers; the condition with the first
-/// value; and what is numbered in `EVERY_SMALL`, which names values more than once. The driver cannot mix the two kinds.
+/// The way in which a source finds its events: the index, in which they are in the order of their numbers; the condition with
+/// the first value; and what is numbered in `EVERY_SMALL`, which names values more than once. The driver cannot mix both.
 type Found = (
     &'static str,
     &'static str,
