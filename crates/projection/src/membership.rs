@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 use crate::ProjectionSettings;
 use crate::chain_of::chain_of;
 use crate::status::Board;
-use crate::tenure::told;
+use crate::tenure::{Look, told};
 
 /// The part of a lease after which this process stops, so that it has stopped when the lease is over.
 const SAFE_PART: f64 = 0.8;
@@ -29,10 +29,8 @@ pub(crate) struct Membership {
     pub(crate) board: Arc<Board>,
     /// Told when another look is due before its time.
     pub(crate) look: Arc<Notify>,
-    /// The projection at the last look.
-    pub(crate) record: watch::Sender<Option<Arc<ProjectionRecord>>>,
-    /// The time until which this process may go on with its shares.
-    pub(crate) renewed: watch::Sender<Instant>,
+    /// The last look.
+    pub(crate) last: watch::Sender<Look>,
     /// True once it is to end.
     pub(crate) ends: watch::Receiver<bool>,
 }
@@ -84,14 +82,16 @@ impl Membership {
         if is_missing(&attended) {
             // Nothing of it is ours any more.
             let nothing = ProjectionRecord::new(false, Vec::new(), Vec::new());
-            self.record.send_replace(Some(Arc::new(nothing)));
+            let nothing = Some(Arc::new(nothing));
+            self.last.send_modify(|last| last.record = nothing);
         }
         let record = attended?;
         *was_there = true;
         self.board.has_looked(record.paused, record.members.clone());
         self.board.has_shares(record.shares.len());
-        self.renewed.send_replace(asked + lease.mul_f64(SAFE_PART));
-        self.record.send_replace(Some(Arc::new(record)));
+        let until = asked + lease.mul_f64(SAFE_PART);
+        let record = Some(Arc::new(record));
+        self.last.send_replace(Look { until, record });
         Ok(())
     }
 }

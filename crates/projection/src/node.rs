@@ -10,7 +10,7 @@ use actix_persistence_storage_api::{
 };
 use tokio::sync::{Notify, watch};
 use tokio::task::{Id, JoinSet};
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use crate::ProjectionSettings;
 use crate::chain_of::chain_of;
@@ -20,7 +20,7 @@ use crate::quota::quota;
 use crate::share::{End, ShareRunner};
 use crate::source::Source;
 use crate::status::{Board, ShareState};
-use crate::tenure::{Tenure, told};
+use crate::tenure::{Look, Tenure, is_held, told};
 
 /// Takes part in a projection.
 pub(crate) struct Node<S: Source> {
@@ -49,8 +49,8 @@ struct Held {
     runners: JoinSet<End>,
     /// The shares of the runners, by the ids of their tasks.
     tasks: HashMap<Id, u16>,
-    /// The time until which this process may go on with them.
-    renewed: watch::Receiver<Instant>,
+    /// The last look at them.
+    looks: watch::Receiver<Look>,
 }
 
 struct HeldShare {
@@ -64,8 +64,7 @@ struct HeldShare {
 impl<S: Source> Node<S> {
     /// Takes part until it is told to stop; then it lets the shares end what they have begun, and leaves.
     pub(crate) async fn run(self) {
-        let (renewed, is_renewed) = watch::channel(Instant::now());
-        let (record, mut records) = watch::channel(None);
+        let (last, mut looks) = watch::channel(Look::none());
         let (leaving, ends) = watch::channel(false);
         let membership = Membership {
             key: self.key.clone(),
@@ -75,13 +74,12 @@ impl<S: Source> Node<S> {
             first_offset: self.first_offset.clone(),
             board: Arc::clone(&self.board),
             look: Arc::clone(&self.look),
-            record,
-            renewed,
+            last,
             ends,
         };
         let membership = tokio::spawn(membership.run());
-        let mut held = Held::new(is_renewed);
-        self.go_on_with_shares(&mut held, &mut records).await;
+        let mut held = Held::new(looks.clone());
+        self.go_on_with_shares(&mut held, &mut looks).await;
         held.stop_all();
         // The leases are renewed until the last one has ended what it has begun: nobody handles the same beside it.
         while !held.tasks.is_empty() {
@@ -97,17 +95,13 @@ impl<S: Source> Node<S> {
 
     /// Follows the record of the projection until it is told to stop. A call of the store that is broken off by that may have
     /// taken or released a share, which is all the same to what leaves.
-    async fn go_on_with_shares(
-        &self,
-        held: &mut Held,
-        records: &mut watch::Receiver<Option<Arc<ProjectionRecord>>>,
-    ) {
+    async fn go_on_with_shares(&self, held: &mut Held, looks: &mut watch::Receiver<Look>) {
         let mut stop = self.stop.clone();
         while !*stop.borrow() {
             let turn = async {
                 tokio::select! {
-                    Ok(()) = records.changed() => {
-                        let record = records.borrow_and_update().clone();
+                    Ok(()) = looks.changed() => {
+                        let record = looks.borrow_and_update().record.clone();
                         let Some(record) = record else { return };
                         if let Err(error) = self.follow(held, &record).await {
                             let error = chain_of(&error);
@@ -130,7 +124,7 @@ impl<S: Source> Node<S> {
 
     /// Takes and gives up what is due.
     async fn follow(&self, held: &mut Held, record: &ProjectionRecord) -> Result<(), StorageError> {
-        held.stop_lost(record, &self.owner);
+        held.stop_lost(record);
         if record.paused {
             held.stop_all();
         } else {
@@ -205,7 +199,8 @@ impl<S: Source> Node<S> {
             settings: self.settings.clone(),
             board: Arc::clone(&self.board),
             tenure: Tenure {
-                renewed: held.renewed.clone(),
+                claim: taken.claim.clone(),
+                looks: held.looks.clone(),
                 stop: stops,
             },
             awaited: self.awaited.clone(),
@@ -259,12 +254,12 @@ fn is_of(share: &ShareRecord, owner: &str) -> bool {
 }
 
 impl Held {
-    fn new(renewed: watch::Receiver<Instant>) -> Self {
+    fn new(looks: watch::Receiver<Look>) -> Self {
         Self {
             shares: HashMap::new(),
             runners: JoinSet::new(),
             tasks: HashMap::new(),
-            renewed,
+            looks,
         }
     }
 
@@ -274,15 +269,9 @@ impl Held {
     }
 
     /// Stops the shares that this process no longer has.
-    fn stop_lost(&mut self, record: &ProjectionRecord, owner: &str) {
-        for (nr, share) in &mut self.shares {
-            let stored = record.shares.get(usize::from(*nr));
-            let is_mine = stored.is_some_and(|stored| {
-                stored.epoch == share.taken.claim.epoch && is_of(stored, owner)
-            });
-            // The record may be older than the share.
-            let is_older = stored.is_some_and(|stored| stored.epoch < share.taken.claim.epoch);
-            if !is_mine && !is_older {
+    fn stop_lost(&mut self, record: &ProjectionRecord) {
+        for share in self.shares.values_mut() {
+            if !is_held(&share.taken.claim, record) {
                 share.stop();
             }
         }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_persistence_storage_api::{Operation, StorageErrorKind};
+use actix_persistence_storage_api::{OffsetStore, Operation, StorageErrorKind};
 use actix_persistence_testkit::{Fault, OffsetCall};
 
-use crate::fixture::{Fixture, Heard, LONG, id_in, until};
+use crate::fixture::{Fixture, Heard, LONG, id_in, key, until};
 
 /// The first process keeps renewing the leases of all that the store says is its own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -95,5 +95,38 @@ async fn nothing_more_of_a_group_is_handed_over_once_the_lease_is_over() {
     assert_eq!(heard.begun(), ["one"]);
     failing.end();
     until(async || heard.words() == ["one", "two"]).await;
+    projection.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_was_taken_for_dead_begins_nothing_while_a_take_hangs() {
+    let fixture = Fixture::new();
+    let store = fixture.offset_store();
+    let takes_second = |call: &OffsetCall| matches!(call, OffsetCall::TakeShare { share: 1, .. });
+    let held = store.on(Operation::TakeShare).matching(takes_second).hold();
+    let heard = Heard::with_turns(0);
+    for (number, word) in [(1, "one"), (2, "two")] {
+        fixture.say(&id_in(0), number, word).await;
+    }
+    let projection = fixture.start(Arc::clone(&store), Arc::clone(&heard), |settings| {
+        settings.shares = 2;
+        settings.lease = Duration::from_millis(80);
+    });
+    until(async || heard.begun() == ["one"] && held.waiting() == 1).await;
+    let failing = store.on(Operation::AttendProjection);
+    let failing = failing.fail(Fault::new(StorageErrorKind::Unavailable));
+    let other = fixture.storage.offset_store();
+    let is_taken = async || other.take_share(&key(), 0, "other", LONG).await.is_ok();
+    until(is_taken).await;
+    let attended = store.on(Operation::AttendProjection).record();
+    failing.end();
+    until(async || attended.calls().len() > 2).await;
+    // It has looked, and what it was at work on ends.
+    heard.turns.add_permits(10);
+    until(async || heard.words() == ["one"]).await;
+    let before = attended.calls().len();
+    until(async || attended.calls().len() > before + 8).await;
+    assert_eq!(heard.begun(), ["one"]);
+    held.release_all();
     projection.stop().await;
 }
