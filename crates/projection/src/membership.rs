@@ -89,9 +89,10 @@ impl Membership {
         let record = attended?;
         *was_there = true;
         self.board.has_looked(record.paused, record.members.clone());
-        self.board.has_shares(record.shares.len());
-        self.renewed.send_replace(asked + lease.mul_f64(SAFE_PART));
+        self.board.has_shares(&record.shares);
+        // First: the renewal counts for no share that others have taken meanwhile.
         self.record.send_replace(Some(Arc::new(record)));
+        self.renewed.send_replace(asked + lease.mul_f64(SAFE_PART));
         Ok(())
     }
 }

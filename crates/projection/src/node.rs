@@ -20,7 +20,7 @@ use crate::quota::quota;
 use crate::share::{End, ShareRunner};
 use crate::source::Source;
 use crate::status::{Board, ShareState};
-use crate::tenure::{Tenure, told};
+use crate::tenure::{Tenure, is_lost, told};
 
 /// Takes part in a projection.
 pub(crate) struct Node<S: Source> {
@@ -49,6 +49,8 @@ struct Held {
     runners: JoinSet<End>,
     /// The shares of the runners, by the ids of their tasks.
     tasks: HashMap<Id, u16>,
+    /// The projection at the last look.
+    record: watch::Receiver<Option<Arc<ProjectionRecord>>>,
     /// The time until which this process may go on with them.
     renewed: watch::Receiver<Instant>,
 }
@@ -80,7 +82,7 @@ impl<S: Source> Node<S> {
             ends,
         };
         let membership = tokio::spawn(membership.run());
-        let mut held = Held::new(is_renewed);
+        let mut held = Held::new(records.clone(), is_renewed);
         self.go_on_with_shares(&mut held, &mut records).await;
         held.stop_all();
         // The leases are renewed until the last one has ended what it has begun: nobody handles the same beside it.
@@ -130,7 +132,7 @@ impl<S: Source> Node<S> {
 
     /// Takes and gives up what is due.
     async fn follow(&self, held: &mut Held, record: &ProjectionRecord) -> Result<(), StorageError> {
-        held.stop_lost(record, &self.owner);
+        held.stop_lost(record);
         if record.paused {
             held.stop_all();
         } else {
@@ -194,7 +196,7 @@ impl<S: Source> Node<S> {
     fn go_on(&self, held: &mut Held, taken: TakenShare) {
         let nr = taken.claim.share;
         tracing::debug!(projection = %self.key, share = nr, epoch = taken.claim.epoch, "has taken a share");
-        self.board.takes(nr);
+        self.board.takes(&taken.claim);
         // A division has ended their claims; what they have begun with the same ids ends first.
         let ends_before = held.end_overlapping(&taken);
         let (stop, stops) = watch::channel(false);
@@ -205,6 +207,8 @@ impl<S: Source> Node<S> {
             settings: self.settings.clone(),
             board: Arc::clone(&self.board),
             tenure: Tenure {
+                claim: taken.claim.clone(),
+                record: held.record.clone(),
                 renewed: held.renewed.clone(),
                 stop: stops,
             },
@@ -259,11 +263,15 @@ fn is_of(share: &ShareRecord, owner: &str) -> bool {
 }
 
 impl Held {
-    fn new(renewed: watch::Receiver<Instant>) -> Self {
+    fn new(
+        record: watch::Receiver<Option<Arc<ProjectionRecord>>>,
+        renewed: watch::Receiver<Instant>,
+    ) -> Self {
         Self {
             shares: HashMap::new(),
             runners: JoinSet::new(),
             tasks: HashMap::new(),
+            record,
             renewed,
         }
     }
@@ -274,18 +282,11 @@ impl Held {
     }
 
     /// Stops the shares that this process no longer has.
-    fn stop_lost(&mut self, record: &ProjectionRecord, owner: &str) {
-        for (nr, share) in &mut self.shares {
-            let stored = record.shares.get(usize::from(*nr));
-            let is_mine = stored.is_some_and(|stored| {
-                stored.epoch == share.taken.claim.epoch && is_of(stored, owner)
-            });
-            // The record may be older than the share.
-            let is_older = stored.is_some_and(|stored| stored.epoch < share.taken.claim.epoch);
-            if !is_mine && !is_older {
-                share.stop();
-            }
-        }
+    fn stop_lost(&mut self, record: &ProjectionRecord) {
+        let shares = self.shares.values_mut();
+        shares
+            .filter(|share| is_lost(&share.taken.claim, record))
+            .for_each(HeldShare::stop);
     }
 
     /// Stops the shares that have slices of one that was taken after them, and returns their ends.

@@ -97,3 +97,35 @@ async fn nothing_more_of_a_group_is_handed_over_once_the_lease_is_over() {
     until(async || heard.words() == ["one", "two"]).await;
     projection.stop().await;
 }
+
+/// The renewal is that of the process, and one of its shares may be another's by then. What would stop that share is held up.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_renewal_after_the_lease_was_over_hands_over_nothing_of_others() {
+    let fixture = Fixture::new();
+    let store = fixture.offset_store();
+    let takes_second = |call: &OffsetCall| matches!(call, OffsetCall::TakeShare { share: 1, .. });
+    let held = store.on(Operation::TakeShare).matching(takes_second).hold();
+    let short = |settings: &mut actix_persistence_projection::ProjectionSettings| {
+        settings.shares = 2;
+        settings.lease = Duration::from_millis(80);
+    };
+    for (number, word) in [(1, "one"), (2, "two")] {
+        fixture.say(&id_in(0), number, word).await;
+    }
+    let (heard, heard_by_other) = (Heard::with_turns(0), Heard::new());
+    let one = fixture.start(Arc::clone(&store), Arc::clone(&heard), short);
+    until(async || heard.begun() == ["one"] && held.waiting() == 1).await;
+    let failing = store.on(Operation::AttendProjection);
+    let failing = failing.fail(Fault::new(StorageErrorKind::Unavailable));
+    let other = fixture.start(fixture.offset_store(), Arc::clone(&heard_by_other), short);
+    until(async || heard_by_other.words() == ["one", "two"]).await;
+    heard.turns.add_permits(10);
+    until(async || heard.words() == ["one"]).await;
+    failing.end();
+    let attended = store.on(Operation::AttendProjection).record();
+    until(async || attended.calls().len() > 8).await;
+    assert_eq!(heard.begun(), ["one"]);
+    held.release_all();
+    one.stop().await;
+    other.stop().await;
+}
