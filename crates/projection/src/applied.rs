@@ -14,7 +14,8 @@ use crate::{AppliedError, Projection};
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 impl Projection {
-    /// Waits until everything before an offset was handled, by any process, for at most this time.
+    /// Waits until everything before an offset was handled, by any process, for at most this time. What was skipped counts as
+    /// handled, and so does what is parked.
     ///
     /// The offset is one of the same source, such as that of an event. Progress of other processes that brings no items is
     /// noticed after their [`idle_progress`](crate::ProjectionSettings::idle_progress).

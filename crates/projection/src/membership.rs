@@ -88,7 +88,7 @@ impl Membership {
         let record = attended?;
         *was_there = true;
         self.board.has_looked(record.paused, record.members.clone());
-        self.board.has_shares(record.shares.len());
+        self.board.has_shares(&record.shares);
         let until = asked + lease.mul_f64(SAFE_PART);
         let record = Some(Arc::new(record));
         self.last.send_replace(Look { until, record });

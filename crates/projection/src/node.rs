@@ -188,7 +188,7 @@ impl<S: Source> Node<S> {
     fn go_on(&self, held: &mut Held, taken: TakenShare) {
         let nr = taken.claim.share;
         tracing::debug!(projection = %self.key, share = nr, epoch = taken.claim.epoch, "has taken a share");
-        self.board.takes(nr);
+        self.board.takes(&taken.claim);
         // A division has ended their claims; what they have begun with the same ids ends first.
         let ends_before = held.end_overlapping(&taken);
         let (stop, stops) = watch::channel(false);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use actix_persistence_storage_api::Timestamp;
+use actix_persistence_storage_api::{Epoch, ShareClaim, ShareRecord, Timestamp};
 use tokio::time::Instant;
 
 /// The state of a projection, as this process sees it.
@@ -97,6 +97,8 @@ struct Facts {
 
 #[derive(Clone, Debug)]
 pub(crate) struct ShareFacts {
+    /// The epoch in which this process took it.
+    epoch: Epoch,
     pub(crate) state: ShareState,
     pub(crate) handled: u64,
     pub(crate) skipped: u64,
@@ -144,15 +146,23 @@ impl Board {
         self.facts().error = Some(error.into());
     }
 
-    /// Forgets shares that are no longer there.
-    pub(crate) fn has_shares(&self, number: usize) {
-        self.facts()
-            .shares
-            .retain(|nr, _| usize::from(*nr) < number);
+    /// Forgets shares that are no longer there, and that one was halted if it was taken since, by whomever.
+    pub(crate) fn has_shares(&self, stored: &[ShareRecord]) {
+        self.facts().shares.retain(|nr, share| {
+            let Some(stored) = stored.get(usize::from(*nr)) else {
+                return false;
+            };
+            if share.state == ShareState::Halted && stored.epoch > share.epoch {
+                share.state = ShareState::Left;
+                share.error = None;
+            }
+            true
+        });
     }
 
-    pub(crate) fn takes(&self, share: u16) {
+    pub(crate) fn takes(&self, claim: &ShareClaim) {
         let facts = ShareFacts {
+            epoch: claim.epoch,
             state: ShareState::Running,
             handled: 0,
             skipped: 0,
@@ -162,7 +172,7 @@ impl Board {
             last_turn: Instant::now(),
             error: None,
         };
-        self.facts().shares.insert(share, facts);
+        self.facts().shares.insert(claim.share, facts);
     }
 
     pub(crate) fn change(&self, share: u16, change: impl FnOnce(&mut ShareFacts)) {
@@ -178,6 +188,8 @@ impl Board {
 
 #[cfg(test)]
 mod tests {
+    use actix_persistence_storage_api::{Progress, ProjectionKey};
+
     use super::*;
 
     const WITHIN: Duration = Duration::from_secs(30);
@@ -185,7 +197,8 @@ mod tests {
     /// Returns whether a process is healthy that has this share, after a time in which the offset store was heard of.
     async fn is_healthy_after(time: Duration, change: impl FnOnce(&mut ShareFacts)) -> bool {
         let board = Board::default();
-        board.takes(0);
+        let key = ProjectionKey::new("words").unwrap();
+        board.takes(&ShareClaim::new(key, 0, "one", 1));
         board.change(0, change);
         tokio::time::advance(time).await;
         board.has_looked(false, Vec::new());
@@ -207,6 +220,22 @@ mod tests {
         assert!(is_healthy_after(soon, retries).await);
         assert!(!is_healthy_after(late, retries).await);
         assert!(!is_healthy_after(soon, is_halted).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_halted_share_is_no_trouble_here_once_it_is_taken_again() {
+        let board = Board::default();
+        let key = ProjectionKey::new("words").unwrap();
+        board.takes(&ShareClaim::new(key, 0, "one", 1));
+        board.change(0, |share| share.state = ShareState::Halted);
+        let mut stored = ShareRecord::new(Progress::new(0..=1023, ""));
+        for (epoch, is_healthy) in [(1, false), (2, true)] {
+            stored.epoch = epoch;
+            board.has_looked(false, Vec::new());
+            board.has_shares(std::slice::from_ref(&stored));
+            let status = board.status(&"one".into());
+            assert_eq!(status.is_healthy(WITHIN), is_healthy);
+        }
     }
 
     #[tokio::test(start_paused = true)]

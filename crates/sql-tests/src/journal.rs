@@ -78,7 +78,8 @@ macro_rules! test_event_queries {
         $crate::test_functions! { $tables; journal::recent_events;
             an_event_that_is_still_kept_is_confirmed_and_not_read
             an_event_whose_row_has_another_sum_is_read_again
-            pages_of_recent_events_are_what_another_opening_reads;
+            pages_of_recent_events_are_what_another_opening_reads
+            events_of_others_come_however_many_are_kept;
         }
         $crate::test_functions! { $tables; journal::live_events; ;
             live_streams_get_each_event_once_in_order_beside_writers

@@ -77,14 +77,14 @@ pub(super) fn run(builder: Builder, arguments: Arguments) -> anyhow::Result<Outc
         if !arguments.yes {
             eprintln!(
                 "nothing was done: {key} would continue {offset}, and its handler would get everything from there on, again \
-                 or for the first time; what it has stored stays, so empty its read model first where that matters"
+                 or for the first time; what it has stored stays, so empty its read model after it, before you resume it, where that matters"
             );
             if record.parked > 0 {
                 eprintln!("{} parked ids would be forgotten, with what waits", record.parked);
             }
             if !record.paused && !record.members.is_empty() {
                 let members = record.members.len();
-                eprintln!("{members} processes run it; pause it first");
+                eprintln!("{members} processes run it; pause it first, and wait until `show` names no holder");
             }
             eprintln!("add --yes to do it");
             return Ok(Outcome::Refused);

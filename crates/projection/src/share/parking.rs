@@ -332,6 +332,8 @@ impl<S: Source> Running<S> {
             commit = commit.with_skipped(Skipped::new(text, offset, reason, Timestamp::now()));
         }
         self.commit(commit).await?;
+        // Parked again, the id begins at the same places.
+        self.parked.unread.remove(&parked.persistence_id);
         let number = items.len() as u64;
         let board = &self.runner.board;
         board.change(self.claim.share, |share| share.skipped += number);

@@ -111,3 +111,26 @@ pub async fn pages_of_recent_events_are_what_another_opening_reads(place: &dyn T
         }
     }
 }
+
+/// An event of another opening is in a part of the order of its own, on databases that have several. The journal stores one of
+/// its own before each look, so that there always is a page of those.
+pub async fn events_of_others_come_however_many_are_kept(place: &dyn Tables) {
+    const LOOKS: usize = 10;
+    let [journal, other] = [place.journal().await, place.journal().await];
+    let mut ids = (0..).map(|nr| id(&nr.to_string()));
+    let own = ids.find(|id| id.slice() < 64).unwrap();
+    let others = ids.find(|id| id.slice() >= 960).unwrap();
+    let all = EventSelection::all();
+    write_some(&*journal, &[own.clone(), others.clone()]).await;
+    let mut at = at_the_tail(&*journal).await;
+    write_some(&*other, std::slice::from_ref(&others)).await;
+    for _ in 0..LOOKS {
+        write_some(&*journal, std::slice::from_ref(&own)).await;
+        let read = page(&*journal, &all, &at, 100).await.unwrap();
+        if read.events.iter().any(|it| it.persistence_id == others) {
+            return;
+        }
+        at = read.offset;
+    }
+    panic!("the event of another opening did not come in {LOOKS} looks");
+}
