@@ -24,7 +24,7 @@ struct Claim {
     events: Vec<Kept>,
 }
 
-/// What the database says about claims.
+/// The answer of the database to claims.
 struct Answer {
     has_deleted_rows: bool,
     /// True if events that no claim has can be read now.

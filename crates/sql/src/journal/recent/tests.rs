@@ -64,7 +64,7 @@ fn the_oldest_events_give_way_to_others() {
 }
 
 #[test]
-fn the_longer_nothing_is_confirmed_the_more_pages_are_read_without_a_question() {
+fn the_longer_nothing_is_confirmed_the_less_often_it_is_asked() {
     let recent = Recent::default();
     recent.is_read();
     store(&recent, [1], 1);
