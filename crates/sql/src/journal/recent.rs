@@ -20,8 +20,8 @@ const MOST_BYTES: usize = 4 << 20;
 /// The time after which a reader that has not come again is taken for gone.
 const GONE: Duration = Duration::from_secs(10);
 
-/// The number of pages that are read without a question after one that was not confirmed: others write, too, or delete.
-const PAGES_WITHOUT: u32 = 15;
+/// The most pages that are read without a question after pages that were not confirmed: others write, too, or delete.
+const MOST_PAGES_WITHOUT: u32 = 63;
 
 /// The events that this journal stored last, while a reader is at the tail: without one nothing is kept.
 #[derive(Debug, Default)]
@@ -38,6 +38,8 @@ struct State {
     bytes: usize,
     /// The number of pages that are to be read without a question.
     without: u32,
+    /// That number after the next page that is not confirmed.
+    next_without: u32,
 }
 
 /// An event that was stored, and its place.
@@ -124,9 +126,15 @@ impl Recent {
         state.bytes = bytes;
     }
 
-    /// Notes that the database has others than those that are kept.
-    pub(super) fn was_not_confirmed(&self) {
-        self.lock().without = PAGES_WITHOUT;
+    /// Notes whether the database has confirmed that what is kept is all there is.
+    pub(super) fn was_confirmed(&self, is_confirmed: bool) {
+        let mut state = self.lock();
+        if is_confirmed {
+            state.next_without = 0;
+        } else {
+            state.without = state.next_without;
+            state.next_without = (2 * state.next_without + 1).min(MOST_PAGES_WITHOUT);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

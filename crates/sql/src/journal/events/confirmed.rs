@@ -24,7 +24,7 @@ struct Claim {
     events: Vec<Kept>,
 }
 
-/// What the database says about claims.
+/// The answer of the database to claims.
 struct Answer {
     has_deleted_rows: bool,
     /// True if events that no claim has can be read now.
@@ -87,12 +87,11 @@ pub(super) async fn read<D: Dialect>(
     let is_confirmed = claims
         .iter_mut()
         .all(|claim| claim.is_confirmed(base, &answer));
-    if answer.has_deleted_rows || !is_confirmed {
-        recent.was_not_confirmed();
-        return Ok(None);
-    }
     let count = claims.iter().map(|claim| claim.events.len()).sum();
-    if count == 0 && answer.more {
+    let is_in_vain = count == 0 && answer.more;
+    let is_confirmed = is_confirmed && !answer.has_deleted_rows && !is_in_vain;
+    recent.was_confirmed(is_confirmed);
+    if !is_confirmed {
         return Ok(None);
     }
     let mut page = Page {

@@ -64,13 +64,18 @@ fn the_oldest_events_give_way_to_others() {
 }
 
 #[test]
-fn after_other_events_were_found_some_pages_are_read_without_a_question() {
+fn the_longer_nothing_is_confirmed_the_less_often_it_is_asked() {
     let recent = Recent::default();
     recent.is_read();
     store(&recent, [1], 1);
-    recent.was_not_confirmed();
-    for _ in 0..PAGES_WITHOUT {
-        assert!(!recent.may_be_asked_for());
+    for pages in [0, 1, 3, 7, 15, 31, 63, 63] {
+        recent.was_confirmed(false);
+        for _ in 0..pages {
+            assert!(!recent.may_be_asked_for());
+        }
+        assert!(recent.may_be_asked_for());
     }
+    recent.was_confirmed(true);
+    recent.was_confirmed(false);
     assert!(recent.may_be_asked_for());
 }
