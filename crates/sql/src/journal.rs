@@ -36,7 +36,7 @@ use crate::{
 
 use delete::Chunk;
 use hints::Hints;
-use recent::{Kept, Recent};
+use recent::Recent;
 use sweeper::Sweeper;
 
 pub use events::{QueriedContent, QueriedEvent};
@@ -134,20 +134,13 @@ impl<D: Dialect> SqlJournal<D> {
         if group.heads.is_empty() {
             return Ok(Vec::new());
         }
-        let copies = self.recent.copies(&mut group);
+        let partition_of = |slice| self.event_queries.partition_of(slice).ok();
+        let to_keep = self.recent.begin(&mut group, partition_of);
         let appended = self.append(group).await?;
-        if let Some(copies) = copies
+        if let Some(to_keep) = to_keep
             && appended.losers.is_empty()
-            && appended.numbers.len() == copies.len()
         {
-            let stored = copies.into_iter().zip(appended.numbers);
-            self.recent.keep(stored.filter_map(|(row, ordering)| {
-                Some(Kept {
-                    partition: self.event_queries.partition_of(row.slice).ok()?,
-                    ordering,
-                    row: Arc::new(row),
-                })
-            }));
+            to_keep.keep(&appended.numbers);
         }
         Ok(appended.losers)
     }

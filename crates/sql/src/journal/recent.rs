@@ -3,7 +3,7 @@
 //! They are a copy of what the database was told, and say nothing of what it has now: a page is made of them only if the
 //! database confirms that these and no others are there.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -40,6 +40,16 @@ struct State {
     without: u32,
     /// That number after the next page that is not confirmed.
     next_without: u32,
+    /// The number of groups that are to be kept, and are still being stored, by the partitions of their events.
+    under_way: HashMap<Partition, usize>,
+}
+
+/// A group whose events are kept once they are stored.
+pub(super) struct ToKeep<'r> {
+    recent: &'r Recent,
+    events: Vec<(Partition, EventRow)>,
+    /// Those of the events.
+    partitions: HashSet<Partition>,
 }
 
 /// An event that was stored, and its place.
@@ -57,33 +67,43 @@ impl Recent {
         self.lock().read = Some(Instant::now());
     }
 
-    /// Returns copies of the events of a group that is to be stored, if they are to be kept; then the group asks for their
+    /// Takes copies of the events of a group that is to be stored, if they are to be kept; then the group asks for their
     /// numbers.
-    pub(super) fn copies(&self, group: &mut Group) -> Option<Vec<EventRow>> {
+    pub(super) fn begin(
+        &self,
+        group: &mut Group,
+        partition_of: impl Fn(u16) -> Option<Partition>,
+    ) -> Option<ToKeep<'_>> {
         let mut state = self.lock();
         if !state.has_reader() {
             state.forget_all();
             return None;
         }
         drop(state);
-        let fits = group.events.len() <= MOST_EVENTS && group.bytes() <= MOST_BYTES;
-        group.asks_numbers = fits;
-        fits.then(|| group.events.clone())
+        if group.events.len() > MOST_EVENTS || group.bytes() > MOST_BYTES {
+            return None;
+        }
+        let partition_of = |row: &EventRow| partition_of(row.slice);
+        let events = group.events.iter();
+        let events = events.map(|row| Some((partition_of(row)?, row.clone())));
+        let events: Vec<_> = events.collect::<Option<_>>()?;
+        let partitions: HashSet<_> = events.iter().map(|(partition, _)| *partition).collect();
+        group.asks_numbers = true;
+        let mut state = self.lock();
+        for partition in &partitions {
+            *state.under_way.entry(*partition).or_default() += 1;
+        }
+        drop(state);
+        Some(ToKeep {
+            recent: self,
+            events,
+            partitions,
+        })
     }
 
-    /// Keeps events that are certainly stored, at these places.
-    pub(super) fn keep(&self, events: impl Iterator<Item = Kept>) {
-        let mut state = self.lock();
-        for event in events {
-            state.bytes += event.row.event.size();
-            state.events.push_back(event);
-        }
-        while state.events.len() > MOST_EVENTS || state.bytes > MOST_BYTES {
-            let Some(oldest) = state.events.pop_front() else {
-                break;
-            };
-            state.bytes -= oldest.row.event.size();
-        }
+    /// Returns the partitions in which there may be events of this journal that are not kept yet.
+    pub(super) fn under_way(&self) -> HashSet<Partition> {
+        self.lock().under_way.keys().copied().collect()
     }
 
     /// Returns whether it is worth while to ask whether what is kept is all there is.
@@ -139,6 +159,46 @@ impl Recent {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ToKeep<'_> {
+    /// Keeps the events, which are certainly stored, under these numbers in the order of commits; nothing without one for each.
+    pub(super) fn keep(mut self, numbers: &[i64]) {
+        let events = std::mem::take(&mut self.events);
+        if events.len() != numbers.len() {
+            return;
+        }
+        let mut state = self.recent.lock();
+        for ((partition, row), number) in events.into_iter().zip(numbers) {
+            state.bytes += row.event.size();
+            state.events.push_back(Kept {
+                partition,
+                ordering: *number,
+                row: Arc::new(row),
+            });
+        }
+        while state.events.len() > MOST_EVENTS || state.bytes > MOST_BYTES {
+            let Some(oldest) = state.events.pop_front() else {
+                break;
+            };
+            state.bytes -= oldest.row.event.size();
+        }
+    }
+}
+
+/// The group is no longer under way: after its events are kept, so that no look takes them for those of others.
+impl Drop for ToKeep<'_> {
+    fn drop(&mut self) {
+        let mut state = self.recent.lock();
+        for partition in &self.partitions {
+            if let Some(groups) = state.under_way.get_mut(partition) {
+                *groups -= 1;
+                if *groups == 0 {
+                    state.under_way.remove(partition);
+                }
+            }
+        }
     }
 }
 

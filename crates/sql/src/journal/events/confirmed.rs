@@ -1,6 +1,6 @@
 //! A page of events that this journal stored itself, which the database confirms without returning them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use actix_persistence_storage_api::{EventsPage, EventsQuery, Partition};
 
@@ -29,6 +29,8 @@ struct Answer {
     has_deleted_rows: bool,
     /// True if events that no claim has can be read now.
     more: bool,
+    /// The partitions without a claim in which there are such events.
+    unclaimed: HashSet<Partition>,
     /// By the numbers of partitions, what it says of each.
     of_partitions: HashMap<i64, OfPartition>,
 }
@@ -65,6 +67,8 @@ pub(super) async fn read<D: Dialect>(
     }
     let (partitions, slices) = (statements.partitions.as_ref(), &query.selection.slices);
     let parts = Part::complete_to(partitions, slices, &query.after, [])?;
+    // Before the claims: what is kept since was under way.
+    let mut own = recent.under_way();
     let claims = parts
         .iter()
         .filter_map(|part| Claim::of(part.partition, query, recent));
@@ -89,7 +93,10 @@ pub(super) async fn read<D: Dialect>(
         .all(|claim| claim.is_confirmed(base, &answer));
     let count = claims.iter().map(|claim| claim.events.len()).sum();
     let is_in_vain = count == 0 && answer.more;
-    let is_confirmed = is_confirmed && !answer.has_deleted_rows && !is_in_vain;
+    // Pages that left the events of others out could follow on each other for ever. Those of this journal are claimed by a later one.
+    own.extend(recent.under_way());
+    let others_wait = !answer.unclaimed.is_subset(&own);
+    let is_confirmed = is_confirmed && !answer.has_deleted_rows && !is_in_vain && !others_wait;
     recent.was_confirmed(is_confirmed);
     if !is_confirmed {
         return Ok(None);
@@ -140,6 +147,7 @@ async fn ask_for_one<D: Dialect>(
     Ok(Answer {
         has_deleted_rows: get_integer::<D>(row, 1)? != 0,
         more: get_integer::<D>(row, 2)? != 0,
+        unclaimed: HashSet::new(),
         of_partitions: HashMap::from([(i64::from(claim.partition.nr()), of_partition)]),
     })
 }
@@ -192,6 +200,7 @@ impl Answer {
         let mut answer = Self {
             has_deleted_rows: false,
             more: false,
+            unclaimed: HashSet::new(),
             of_partitions: HashMap::new(),
         };
         if let Some(row) = complete_to.first() {
@@ -206,7 +215,7 @@ impl Answer {
             };
             answer.of_partitions.insert(partition, of_partition);
         }
-        answer.more = parts.iter().any(|part| {
+        for part in parts {
             let claim = claims
                 .iter()
                 .find(|claim| claim.partition == part.partition);
@@ -217,8 +226,13 @@ impl Answer {
                     .position(part.partition)
                     .map(|after| after.ordering - 1),
             };
-            complete_to.get(&i64::from(part.partition.nr())).copied() > last
-        });
+            if complete_to.get(&i64::from(part.partition.nr())).copied() > last {
+                answer.more = true;
+                if claim.is_none() {
+                    answer.unclaimed.insert(part.partition);
+                }
+            }
+        }
         Ok(answer)
     }
 }

@@ -18,16 +18,11 @@ fn store(recent: &Recent, orderings: impl IntoIterator<Item = i64>, bytes: usize
         events: orderings.iter().map(|_| row(1, bytes)).collect(),
         ..Group::default()
     };
-    let Some(copies) = recent.copies(&mut group) else {
+    let Some(to_keep) = recent.begin(&mut group, |_| Some(Partition::ONLY)) else {
         return;
     };
     assert!(group.asks_numbers);
-    let kept = copies.into_iter().zip(orderings);
-    recent.keep(kept.map(|(row, ordering)| Kept {
-        partition: Partition::ONLY,
-        ordering,
-        row: Arc::new(row),
-    }));
+    to_keep.keep(&orderings);
 }
 
 fn orderings(recent: &Recent, first: i64) -> Vec<i64> {
@@ -48,6 +43,26 @@ fn events_are_kept_while_there_is_a_reader_and_until_they_are_read() {
     assert!(recent.may_be_asked_for());
     recent.forget(Partition::ONLY, 6);
     assert_eq!(orderings(&recent, 0), [7]);
+}
+
+#[test]
+fn a_group_is_under_way_until_it_is_kept_or_has_failed() {
+    let recent = Recent::default();
+    recent.is_read();
+    let begin = || {
+        let mut group = Group {
+            events: vec![row(1, 10)],
+            ..Group::default()
+        };
+        let to_keep = recent.begin(&mut group, |_| Some(Partition::ONLY));
+        to_keep.unwrap()
+    };
+    let [kept, lost] = [begin(), begin()];
+    kept.keep(&[1]);
+    assert!(recent.under_way().contains(&Partition::ONLY));
+    drop(lost);
+    assert!(recent.under_way().is_empty());
+    assert_eq!(orderings(&recent, 0), [1]);
 }
 
 #[test]
