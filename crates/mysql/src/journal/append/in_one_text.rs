@@ -51,7 +51,7 @@ pub(super) async fn begin_and_append(
                 newest = numbers.collect::<Result<_, _>>().unwrap_or_default();
             }
             Ok(Some(Either::Left(done))) => {
-                let found = Some(done.rows_affected());
+                let found = done.rows_affected();
                 let expected = counts.next().flatten();
                 if only.is_some()
                     && matches!(
@@ -66,9 +66,9 @@ pub(super) async fn begin_and_append(
                 }
                 if result.as_ref().is_ok_and(|all| *all)
                     && let Some(expected) = expected
-                    && found != Some(expected.rows)
+                    && found != expected.rows
                 {
-                    result = expected.otherwise(found.unwrap_or(0));
+                    result = expected.otherwise(found);
                 }
             }
             Err(error) => {
