@@ -9,7 +9,7 @@ use actix_persistence::projection::{
 };
 use actix_persistence::query::{Changed, EventEnvelope, EventOffset};
 use actix_persistence::sql::SessionWork;
-use actix_persistence::storage_api::{Partition, Progress};
+use actix_persistence::storage_api::{Epoch, Partition, Progress, ProjectionKey};
 use async_trait::async_trait;
 
 use super::writing::Ticked;
@@ -108,8 +108,10 @@ impl ExactlyOnceHandler<Changed<KeptState>> for Changes {
     }
 }
 
-/// Logs each event in a transaction of its own, with whether its own part of the projection had the share then, and whether
-/// the progress that was stored then had the event already.
+/// Logs each event in a transaction of its own, with whether its own part of the projection had the share from the begin of the
+/// call until then, and whether the progress that was stored then had the event already.
+///
+/// A process may have taken the share anew since, after a division, and lets calls end that were under way.
 pub(super) struct AtLeastOnce {
     pub(super) persistence: Persistence,
     /// The name under which it takes part, once it is known.
@@ -122,9 +124,10 @@ impl AtLeastOnceHandler<EventEnvelope<Ticked>> for AtLeastOnce {
         let id = item.persistence_id.clone();
         let (nr, offset) = (item.sequence_nr as i64, item.offset.clone());
         let owner = Arc::clone(&self.owner);
+        let begun_in = self.epoch_of(id.slice()).await?;
         let work = SessionWork::new(move |session| {
             Box::pin(async move {
-                let select = "SELECT s.progress, l.owner FROM projection_share s LEFT JOIN projection_lease l
+                let select = "SELECT s.progress, s.epoch, l.owner FROM projection_share s LEFT JOIN projection_lease l
                      ON l.name = s.name AND l.version = s.version AND l.share_nr = s.share_nr WHERE s.name = $1";
                 let shares = session.select(select, [AT_LEAST_ONCE.into()]).await?;
                 let (mut is_holder, mut was_stored) = (false, false);
@@ -134,8 +137,9 @@ impl AtLeastOnceHandler<EventEnvelope<Ticked>> for AtLeastOnce {
                         continue;
                     }
                     let holder: Option<String> = share.get("owner")?;
-                    is_holder =
-                        holder.as_deref() == owner.get().map(|owner| &**owner) && holder.is_some();
+                    let is_owner =
+                        holder.is_some() && holder.as_deref() == owner.get().map(|owner| &**owner);
+                    is_holder = is_owner && share.get::<i64>("epoch")? as u64 == begun_in;
                     was_stored = has(&progress, id.slice(), &offset)?;
                 }
                 // One that is tried again waits until it was handled.
@@ -161,6 +165,18 @@ impl AtLeastOnceHandler<EventEnvelope<Ticked>> for AtLeastOnce {
         refuse_now_and_then(id, nr)?;
         self.persistence.transact(None, work).await?;
         refuse_now_and_then(id, nr)
+    }
+}
+
+impl AtLeastOnce {
+    /// Returns the epoch of the share that a slice is in now.
+    async fn epoch_of(&self, slice: u16) -> Result<Epoch, ExtensionError> {
+        let projections = self.persistence.projections(None)?;
+        let projection = projections.projection(ProjectionKey::new(AT_LEAST_ONCE)?);
+        let record = projection.record().await?.ok_or("no projection")?;
+        let mut shares = record.shares.iter();
+        let share = shares.find(|share| share.progress.slices().contains(&slice));
+        Ok(share.ok_or("no share has the slice")?.epoch)
     }
 }
 
