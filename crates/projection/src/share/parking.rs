@@ -210,7 +210,9 @@ impl<S: Source> Running<S> {
                     Some(ParkedRequest::Retry) => self.parked.begin_retry(&parked.persistence_id),
                     Some(ParkedRequest::DropFirst) => {
                         self.drop_first(&parked).await?;
-                        self.parked.begin_retry(&parked.persistence_id);
+                        if self.first_of(&parked.persistence_id).await?.is_some() {
+                            self.parked.begin_retry(&parked.persistence_id);
+                        }
                     }
                     Some(ParkedRequest::DropAll) => self.drop_all(&parked).await?,
                     _ => {}
@@ -241,8 +243,13 @@ impl<S: Source> Running<S> {
                 }
             }
         }
-        // Each id has its turn.
-        if let Some(id) = self.parked.retried.pop_front() {
+        let Some(id) = self.parked.retried.front().cloned() else {
+            return ControlFlow::Continue(());
+        };
+        // Each id has its turn. One of which nothing waits is parked no longer: what comes of it must not wait.
+        let is_left = self.first_of(&id).await?.is_some();
+        self.parked.retried.pop_front();
+        if is_left {
             self.parked.retried.push_back(id);
         }
         ControlFlow::Continue(())
