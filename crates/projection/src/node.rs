@@ -159,7 +159,7 @@ impl<S: Source> Node<S> {
                 .await
             {
                 Ok(taken) => self.go_on(held, taken),
-                // Another one was faster.
+                // Another one was faster, or it was paused since the look.
                 Err(error) if error.kind() == StorageErrorKind::ShareConflict => {}
                 Err(error) => return Err(error),
             }

@@ -145,6 +145,8 @@ pub trait OffsetStore: Any + Send + Sync {
     /// - **O-TAKE-4**: The call returns the progress that was committed last, how many attempts were counted since, and
     ///   whether the holder before released it.
     /// - **O-TAKE-5**: A share that is halted is not taken: the call refuses it with a [`ShareConflict`].
+    /// - **O-TAKE-6**: A share of a paused projection is not taken: the call refuses it with a [`ShareConflict`]. So nothing is
+    ///   stored once no share has a lease, before the projection is resumed.
     ///
     /// # Errors
     /// The errors of the database; [`Unsupported`](crate::StorageErrorKind::Unsupported) if there is no such share.
@@ -177,7 +179,8 @@ pub trait OffsetStore: Any + Send + Sync {
     ///
     /// # Contract
     /// - **O-ATTEMPT-1**: The first call after a commit that changes the progress returns 1, and each further one the number
-    ///   before plus 1, whoever holds the share. A commit that leaves the progress as it is leaves the count.
+    ///   before plus 1, whoever holds the share. A commit that leaves the progress as it is leaves the count;
+    ///   [`Divide`](ProjectionChange::Divide) and [`SetOffset`](ProjectionChange::SetOffset) begin it again.
     /// - **O-ATTEMPT-2**: The store refuses a claim that is not the latest of its share with a [`ShareConflict`].
     ///
     /// # Errors
@@ -250,7 +253,7 @@ pub trait OffsetStore: Any + Send + Sync {
     /// - **O-CHANGE-1**: A projection that was paused has this in its record until it is resumed. Its progress stays.
     /// - **O-CHANGE-2**: After [`SetOffset`](ProjectionChange::SetOffset) every share continues after this offset, and a
     ///   commit under a claim from before is refused.
-    /// - **O-CHANGE-3**: After [`Divide`](ProjectionChange::Divide) there are so many shares, free, and every slice has the
+    /// - **O-CHANGE-3**: After [`Divide`](ProjectionChange::Divide) there are so many shares, without leases, and every slice has the
     ///   progress that it had. A commit under a claim from before is refused.
     /// - **O-CHANGE-4**: After [`Remove`](ProjectionChange::Remove) nothing of the projection is there. Other projections, and
     ///   other versions of the same one, are as they were: if the version was live, none of its name is live.

@@ -1,7 +1,8 @@
 //! Changes from outside.
 
 use actix_persistence_storage_api::{
-    OffsetStore, Progress, ProjectionChange, ProjectionKey, Skipped, Timestamp, shares_of,
+    OffsetStore, Progress, ProjectionChange, ProjectionKey, Skipped, TakenShare, Timestamp,
+    shares_of,
 };
 
 use crate::case::{Case, case};
@@ -147,7 +148,7 @@ async fn free_all_shares_that_were_divided_anew(subject: Subject<dyn OffsetStore
 }
 
 /// Registers a projection of which the store keeps all that it can.
-async fn in_use(store: &dyn OffsetStore, key: &ProjectionKey) -> CaseResult {
+async fn in_use(store: &dyn OffsetStore, key: &ProjectionKey) -> Result<TakenShare, Failure> {
     store.register(key, 2, START).await?;
     store.attend(key, "a", HELD).await?;
     let taken = take(store, key, 0, "a").await?;
@@ -156,7 +157,7 @@ async fn in_use(store: &dyn OffsetStore, key: &ProjectionKey) -> CaseResult {
     store.commit(commit, None).await?;
     store.count_attempt(&taken.claim).await?;
     store.change(key, ProjectionChange::Pause).await?;
-    Ok(())
+    Ok(taken)
 }
 
 async fn remove_one_projection_only(subject: Subject<dyn OffsetStore>) -> CaseResult {
@@ -188,8 +189,7 @@ async fn begin_anew_after_a_projection_was_removed(
 ) -> CaseResult {
     let store = subject.store();
     let key = fresh_key();
-    in_use(store, &key).await?;
-    let old = take(store, &key, 0, "a").await?;
+    let old = in_use(store, &key).await?;
     store.change(&key, ProjectionChange::Remove).await?;
     expect_refused(store.commit(step(&old, "2"), None).await, &old.claim)?;
     expect_eq("projection", store.read(&key).await?, None)?;

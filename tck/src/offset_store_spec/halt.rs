@@ -52,6 +52,7 @@ async fn take_a_halted_share_after_a_change(subject: Subject<dyn OffsetStore>) -
         store.change(&key, change).await?;
         let share = &record(store, &key).await?.shares[0];
         expect_eq("reason", share.halted.as_deref(), None)?;
+        store.change(&key, ProjectionChange::Resume).await?;
         let taken = take(store, &key, 0, "b").await?;
         expect_eq("released", taken.was_released, true)?;
         store.release_share(&taken.claim).await?;

@@ -202,10 +202,12 @@ async fn end_the_claims_to_what_was_replaced(subject: Subject<dyn OffsetStore>) 
     let store = subject.store();
     let (old, replacement) = replaceable(store).await?;
     let new = replacement.projection.clone();
+    store.change(&old, ProjectionChange::Resume).await?;
     let claims = [
         take(store, &old, 0, "a").await?,
         take(store, &old, 1, "b").await?,
     ];
+    store.change(&old, ProjectionChange::Pause).await?;
     let of_new = take(store, &new, 0, "a").await?;
     store.replace(replacement, None).await?;
     for old_claim in &claims {
@@ -217,6 +219,7 @@ async fn end_the_claims_to_what_was_replaced(subject: Subject<dyn OffsetStore>) 
         expect(stored.1 > old_claim.claim.epoch, "a higher epoch")?;
     }
     expect_offsets(store, &old, &["1", START]).await?;
+    store.change(&old, ProjectionChange::Resume).await?;
     for share in [0, 1] {
         let again = take(store, &old, share, "c").await?;
         expect(
@@ -233,8 +236,10 @@ async fn resume_a_version_only_while_it_is_live(subject: Subject<dyn OffsetStore
     let new = replacement.projection.clone();
     let resume = async |key: &ProjectionKey| store.change(key, ProjectionChange::ResumeLive).await;
     let is_paused = async |key: &ProjectionKey| Ok::<_, Failure>(record(store, key).await?.paused);
+    store.change(&old, ProjectionChange::Resume).await?;
     let halted = take(store, &old, 1, "a").await?;
     store.halt(&halted.claim, "no way").await?;
+    store.change(&old, ProjectionChange::Pause).await?;
     store.change(&new, ProjectionChange::Pause).await?;
     for _ in 0..2 {
         resume(&new).await?;
@@ -281,7 +286,9 @@ async fn replace_a_version_with_the_work_or_not(subject: Subject<dyn OffsetStore
     let store = subject.store();
     let counts = Arc::new(Counts::make(&subject).await?);
     let (old, replacement) = replaceable(store).await?;
+    store.change(&old, ProjectionChange::Resume).await?;
     let claim = take(store, &old, 0, "a").await?;
+    store.change(&old, ProjectionChange::Pause).await?;
     let adding = |result: Result<(), &'static str>| {
         let counts = Arc::clone(&counts);
         SessionWork::new(move |session| {

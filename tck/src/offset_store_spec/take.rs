@@ -18,6 +18,7 @@ pub(super) const CASES: &[Case<dyn OffsetStore>] = &[
     case!(return_where_a_share_goes_on, ["O-TAKE-4"]),
     case!(say_whether_the_share_was_released, ["O-TAKE-4"]),
     case!(refuse_a_share_that_is_halted, ["O-TAKE-5"]),
+    case!(refuse_a_share_of_a_paused_projection, ["O-TAKE-6"]),
 ];
 
 async fn take_a_share_that_no_other_holds(subject: Subject<dyn OffsetStore>) -> CaseResult {
@@ -129,4 +130,30 @@ async fn refuse_a_share_that_is_halted(subject: Subject<dyn OffsetStore>) -> Cas
         expect_eq("projection", still(store, key).await?, before.clone())?;
     }
     Ok(())
+}
+
+async fn refuse_a_share_of_a_paused_projection(subject: Subject<dyn OffsetStore>) -> CaseResult {
+    let store = subject.store();
+    let taken = taken(store).await?;
+    let key = &taken.claim.projection;
+    store.change(key, ProjectionChange::Pause).await?;
+    // Whoever has the share goes on with it until it sees the pause.
+    let after = go_on(store, &taken, "1").await?;
+    let before = still(store, key).await?;
+    let refuses = async |owner: &str| {
+        let claim = ShareClaim::new(key.clone(), 0, owner, 0);
+        let refused = store.take_share(key, 0, owner, HELD).await;
+        expect_refused(refused, &claim).map(drop)
+    };
+    refuses("a").await?;
+    refuses("b").await?;
+    expect_eq("projection", still(store, key).await?, before)?;
+    store.release_share(&after.claim).await?;
+    refuses("b").await?;
+    store
+        .change(key, ProjectionChange::SetOffset("7".to_owned()))
+        .await?;
+    refuses("b").await?;
+    store.change(key, ProjectionChange::Resume).await?;
+    take(store, key, 0, "b").await.map(drop)
 }

@@ -155,6 +155,12 @@ const ALL: &[Mutant] = &[
         &["refuse_a_share_that_is_halted"],
     ),
     Mutant::new(
+        "TakesPausedShares",
+        kit::<TakesPausedShares>,
+        &["O-TAKE-6"],
+        &["refuse_a_share_of_a_paused_projection"],
+    ),
+    Mutant::new(
         "ReleasesNothing",
         kit::<ReleasesNothing>,
         &["O-RELEASE-1"],

@@ -128,8 +128,8 @@ impl StoredProjection {
         let share = &mut self.shares[usize::from(claim.share)];
         let by_other = share.holder().is_some_and(|holder| *holder != *claim.owner);
         let is_held = share.lease.is_some_and(|end| !is_over(end, now));
-        if share.halted.is_some() || by_other && is_held {
-            return Err(share.conflict(&claim));
+        if self.paused || share.halted.is_some() || by_other && is_held {
+            return Err(share.conflict(&claim).paused(self.paused));
         }
         let was_released = share.lease.is_none();
         self.last_epoch += 1;

@@ -16,6 +16,9 @@ pub(super) const RAISE_EPOCH: &str =
 pub(super) const SELECT_EPOCH: &str =
     "SELECT epoch FROM {projection_table} WHERE name = $1 AND version = $2";
 
+pub(super) const SELECT_PAUSED: &str =
+    "SELECT paused FROM {projection_table} WHERE name = $1 AND version = $2";
+
 pub(super) const LOCK_PROJECTION: &str =
     "SELECT epoch FROM {projection_table} WHERE name = $1 AND version = $2{for_update}";
 

@@ -151,6 +151,8 @@ impl<D: Dialect> Transaction<'_, D> {
         lease: Duration,
     ) -> Result<TakenShare, SqlError> {
         let epoch = self.raise_epoch().await?;
+        // A pause that comes later waits for the row.
+        let is_paused = self.is_paused().await?;
         let nr = || i32::from(share).into();
         let leases = self.select(queries::LOCK_LEASE, [nr()]).await?;
         let holder = leases.first().map(to_lease).transpose()?;
@@ -161,11 +163,12 @@ impl<D: Dialect> Transaction<'_, D> {
         let stored = to_share(row)?;
         let is_held = |lease: &&Lease| !lease.is_over() && lease.owner != *owner;
         let other = holder.as_ref().filter(is_held);
-        if other.is_some() || stored.halted.is_some() {
+        if is_paused || other.is_some() || stored.halted.is_some() {
             let wanted = ShareClaim::new(self.projection.clone(), share, Arc::clone(owner), 0);
             let other = holder.as_ref().map(|lease| Arc::clone(&lease.owner));
             let conflict = ShareConflict::new(&wanted, other, stored.epoch);
-            return Err(refused(conflict.halted(stored.halted)));
+            let conflict = conflict.halted(stored.halted).paused(is_paused);
+            return Err(refused(conflict));
         }
         self.run(queries::SET_EPOCH, [nr(), integer(epoch)]).await?;
         self.run(queries::DELETE_LEASE, [nr()]).await?;
@@ -296,6 +299,12 @@ impl<D: Dialect> Transaction<'_, D> {
     pub(super) async fn epoch(&mut self) -> Result<Option<Epoch>, SqlError> {
         let rows = self.select(queries::SELECT_EPOCH, []).await?;
         rows.first().map(|row| number(row, "epoch")).transpose()
+    }
+
+    async fn is_paused(&mut self) -> Result<bool, SqlError> {
+        let rows = self.select(queries::SELECT_PAUSED, []).await?;
+        let row = rows.first().ok_or_else(|| self.is_missing())?;
+        Ok(column::<i64>(row, "paused")? != 0)
     }
 
     /// Fails unless a statement has found the share of the claim.

@@ -10,7 +10,7 @@ use crate::{Epoch, Operation, StorageError, StorageErrorKind};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{refused:?} came with epoch {refused_epoch} for share {share} of projection {projection}, which {} holds in epoch \
-     {stored_epoch}{}", holder(stored.as_deref()), reason(halted.as_deref())
+     {stored_epoch}{}{}", holder(stored.as_deref()), reason(halted.as_deref()), if *is_paused { ", paused" } else { "" }
 )]
 #[non_exhaustive]
 pub struct ShareConflict {
@@ -29,6 +29,8 @@ pub struct ShareConflict {
     pub stored_epoch: Epoch,
     /// The reason why the share was halted, if it was.
     pub halted: Option<Arc<str>>,
+    /// True if the share was to be taken, and the projection is paused.
+    pub is_paused: bool,
 }
 
 impl ShareConflict {
@@ -42,6 +44,7 @@ impl ShareConflict {
             stored,
             stored_epoch,
             halted: None,
+            is_paused: false,
         }
     }
 
@@ -49,6 +52,13 @@ impl ShareConflict {
     #[must_use]
     pub fn halted(mut self, reason: Option<Arc<str>>) -> Self {
         self.halted = reason;
+        self
+    }
+
+    /// Returns the same, and whether the projection is paused.
+    #[must_use]
+    pub fn paused(mut self, is_paused: bool) -> Self {
+        self.is_paused = is_paused;
         self
     }
 }

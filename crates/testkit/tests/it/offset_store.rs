@@ -21,7 +21,10 @@ async fn every_method_of_an_offset_store_reaches_it() {
     let owner = "a".to_owned();
     store.initialize().await.unwrap();
     store.register(&projection, 2, "0").await.unwrap();
-    assert_eq!(store.keys().await.unwrap(), std::slice::from_ref(&projection));
+    assert_eq!(
+        store.keys().await.unwrap(),
+        std::slice::from_ref(&projection)
+    );
     let record = store.attend(&projection, "a", LEASE).await.unwrap();
     assert_eq!(record.shares.len(), 2);
     let taken = store.take_share(&projection, 1, "a", LEASE).await.unwrap();

@@ -175,6 +175,23 @@ defect! {
 }
 
 defect! {
+    /// Takes shares of paused projections.
+    TakesPausedShares,
+    take_share(inner, projection, share, owner, lease) {
+        let record = inner.read(projection).await?;
+        let is_paused = record.is_some_and(|record| record.paused);
+        if is_paused {
+            inner.change(projection, ProjectionChange::Resume).await?;
+        }
+        let taken = inner.take_share(projection, share, owner, lease).await;
+        if is_paused {
+            inner.change(projection, ProjectionChange::Pause).await?;
+        }
+        taken
+    }
+}
+
+defect! {
     /// Releases no share.
     ReleasesNothing,
     release_share(inner, claim) {
