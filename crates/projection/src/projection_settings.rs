@@ -7,7 +7,7 @@ use std::time::Duration;
 #[non_exhaustive]
 pub struct ProjectionSettings {
     /// The number of shares with which the projection is made, from 1 to 1,024. One that is there keeps its own; see
-    /// [`Projection::divide`](crate::Projection::divide).
+    /// [`Projection::divide`](crate::StoredProjection::divide).
     pub shares: u16,
     /// The most items of one transaction, from 1. What is there is taken at once, up to this number.
     pub group_size: usize,
@@ -40,7 +40,7 @@ pub struct ProjectionSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnFailure {
-    /// Halts the share before the item, with the reason, until somebody [resumes](crate::Projection::resume) the projection.
+    /// Halts the share before the item, with the reason, until somebody [resumes](crate::StoredProjection::resume) the projection.
     /// The other shares go on.
     #[default]
     Stop,
@@ -49,7 +49,7 @@ pub enum OnFailure {
     /// Parks the id of the item, in the same transaction as the progress: the item and all later ones of that id wait in their
     /// order in the offset store, and other ids go on.
     ///
-    /// They wait until somebody [retries](crate::Projection::retry) or [drops](crate::Projection::drop_first) them. An id that
+    /// They wait until somebody [retries](crate::StoredProjection::retry) or [drops](crate::StoredProjection::drop_first) them. An id that
     /// was parked stays so if the rule is changed later.
     Park,
 }
