@@ -143,9 +143,9 @@ impl StoredProjection {
 
     /// Lets all shares go on after this offset: what was handled after it is handled again. What is parked is removed.
     ///
-    /// What the handler has stored stays as it is. To remove it, [pause](Self::pause) the projection, wait until the
-    /// [record](Self::record) says that no share has a lease, reset, remove it, and [resume](Self::resume): removed earlier, it may
-    /// be followed by what a process stores until its next look, and that would be handled twice.
+    /// The read model stays as it is. To make it anew, [pause](Self::pause) the projection, wait until the
+    /// [record](Self::record) says that no share has a lease, reset, empty the read model, and [resume](Self::resume). A read
+    /// model that is emptied earlier may get what a process stores until its next look, and that would be handled twice.
     ///
     /// # Errors
     /// [`ResetError`]. An offset of another kind or of other partitions than the stored progress is refused; a projection

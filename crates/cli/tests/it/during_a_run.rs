@@ -73,13 +73,11 @@ fn requests_are_carried_out_by_the_process_that_runs_the_projection() {
         let persistence = Persistence::builder().config(config).open().await.unwrap();
         let projection = start(&persistence);
         let parked = async || projection.parked(None, 2).await.unwrap();
-        until(async || {
-            parked()
-                .await
-                .first()
-                .is_some_and(|id| id.waiting == EVENTS)
-        })
-        .await;
+        let all_wait = async || {
+            let ids = parked().await;
+            ids.first().is_some_and(|id| id.waiting == EVENTS)
+        };
+        until(all_wait).await;
 
         // None of them can be decoded, so the first one is refused again.
         ledger.output(&["retry", "mails", "--all"]);
@@ -108,13 +106,7 @@ fn requests_are_carried_out_by_the_process_that_runs_the_projection() {
         assert_eq!(skipped.len(), EVENTS as usize);
 
         ledger.output(&["reset", "mails", "--to-start", "--yes"]);
-        until(async || {
-            parked()
-                .await
-                .first()
-                .is_some_and(|id| id.waiting == EVENTS)
-        })
-        .await;
+        until(all_wait).await;
         ledger.output(&["retry", "mails", "--all"]);
         ledger.output(&["remove", "mails", "--yes"]);
         until(async || projection.record().await.unwrap().is_none()).await;

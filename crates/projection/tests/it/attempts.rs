@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_persistence_projection::{OnFailure, ShareState};
+use actix_persistence_projection::{OnFailure, Projection, ShareState};
 use actix_persistence_storage_api::{OffsetStore, Operation, ParkedRequest, ProjectionChange};
 
 use crate::fixture::{Fixture, Heard, LONG, id_in, key, until};
@@ -37,6 +37,21 @@ async fn attempts_that_a_stop_has_prevented_give_nothing_up() {
     projection.stop().await;
 }
 
+/// Waits until the share is halted, because processes ended in an item.
+async fn given_up_for_processes_that_ended(fixture: &Fixture, projection: &Projection) {
+    until(async || {
+        let shares = projection.status().shares;
+        shares.get(&0).map(|share| share.state) == Some(ShareState::Halted)
+    })
+    .await;
+    let halted = fixture.record().await.unwrap().shares[0].halted.clone();
+    let reason = halted.unwrap();
+    assert!(
+        reason.contains("the process ended in each of the attempts"),
+        "{reason}"
+    );
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_item_in_which_processes_end_is_given_up() {
     let fixture = Fixture::new();
@@ -44,17 +59,7 @@ async fn an_item_in_which_processes_end_is_given_up() {
     fixture.say(&id_in(0), 1, "one").await;
     let heard = Heard::new();
     let projection = fixture.start(fixture.offset_store(), Arc::clone(&heard), |_| {});
-    let is_halted = async || {
-        let shares = projection.status().shares;
-        shares.get(&0).map(|share| share.state) == Some(ShareState::Halted)
-    };
-    until(is_halted).await;
-    let halted = fixture.record().await.unwrap().shares[0].halted.clone();
-    let reason = halted.unwrap();
-    assert!(
-        reason.contains("the process ended in each of the attempts"),
-        "{reason}"
-    );
+    given_up_for_processes_that_ended(&fixture, &projection).await;
     assert!(heard.begun().is_empty());
     projection.stop().await;
 }
@@ -93,17 +98,7 @@ async fn a_retry_that_succeeds_leaves_the_attempts_at_the_next_item() {
     let projection = fixture.start(store, Arc::clone(&heard), |_| {});
     until(async || heard.words() == ["parked"]).await;
     reads.release_all();
-    let is_halted = async || {
-        let shares = projection.status().shares;
-        shares.get(&0).map(|share| share.state) == Some(ShareState::Halted)
-    };
-    until(is_halted).await;
-    let halted = fixture.record().await.unwrap().shares[0].halted.clone();
-    let reason = halted.unwrap();
-    assert!(
-        reason.contains("the process ended in each of the attempts"),
-        "{reason}"
-    );
+    given_up_for_processes_that_ended(&fixture, &projection).await;
     assert_eq!(heard.words(), ["parked"]);
     projection.stop().await;
 }

@@ -147,8 +147,8 @@ impl DurableStateQuery {
 
     /// Returns an offset as [`offset_at`](Self::offset_at) does, with this margin for clocks that differ.
     ///
-    /// What is promised is the same as for
-    /// [events](crate::EventQuery::offset_at_within), of the last change of each id: the store has no others. A place in each
+    /// It promises the same as [that of events](crate::EventQuery::offset_at_within), of the last change of each id: the store
+    /// has no others. A place in each
     /// partition is found by halving its numbers, with pages of one change: a few dozen for each.
     ///
     /// # Errors
