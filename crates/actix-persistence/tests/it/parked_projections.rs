@@ -67,7 +67,7 @@ impl ExactlyOnceHandler<Changed<Written>> for Revisions {
         let values = [id.into(), (item.revision() as i64).into()];
         session.execute(Sql::assert_safe(insert), values).await?;
         match id.ends_with("bad") && self.refuses.load(Ordering::SeqCst) {
-            true => Err("it is bad".into()),
+            true => Err(format!("revision {} is bad", item.revision()).into()),
             false => Ok(()),
         }
     }
@@ -125,12 +125,13 @@ pub(crate) async fn a_parked_change_is_handled_as_the_state_is_then(kind: &'stat
     let is_refused = async {
         loop {
             let parked = projection.parked(None, 1).await.unwrap();
-            if (parked[0].number, parked[0].waiting) == (3, 1) && parked[0].request.is_none() {
-                return;
+            if parked[0].reason.contains("revision 3 is bad") {
+                return (parked[0].number, parked[0].waiting);
             }
         }
     };
-    tokio::time::timeout(LONG, is_refused).await.unwrap();
+    let left = tokio::time::timeout(LONG, is_refused).await.unwrap();
+    assert_eq!(left, (3, 1));
     assert_eq!(revisions_of_bad(&place, &persistence).await, [0; 0]);
     refuses.store(false, Ordering::SeqCst);
     projection.retry(&bad_id).await.unwrap();
