@@ -31,7 +31,7 @@ const MOST_LOOKED_AT: usize = 10_000;
 
 /// The numbers that a partition has before it from which on a page reads it alone: microseconds, where the database gives numbers
 /// by its clock.
-const FAR_BEHIND: i64 = 250_000;
+const FAR_BEHIND: i64 = 50_000;
 
 /// The most rows for which there is room before they come.
 const EXPECTED: usize = 1_000;
