@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use actix::Addr;
 use actix_persistence::Persistence;
 use actix_persistence::projection::{
     AtLeastOnceHandler, ExtensionError, GroupHandler, Projection, Session,
@@ -19,12 +20,16 @@ use crate::bare::Bare;
 use crate::database::{Database, SqlConnection, upsert};
 use crate::live::{ACTORS, newest};
 use crate::notebook::{Notebook, Noted, persisted, persisted_each};
+use crate::replay::Note;
 use crate::series::{END, Series, rate};
 
 /// The events of each actor that are projected.
 const EACH: usize = 500;
 /// The events of a transaction.
 const GROUP: usize = 100;
+/// The time from one event of an actor to its next beside live projections: two cores are enough for 2,000 events a second and
+/// ten projections.
+const INTERVAL: Duration = Duration::from_millis(50);
 /// The projections of the side with many.
 const PROJECTIONS: usize = 10;
 /// Longer than anything takes that works.
@@ -159,7 +164,7 @@ impl AtLeastOnceHandler<EventEnvelope<Noted>> for Ignoring {
 }
 
 /// Actors that persist beside ten live projections, or one: the events that are stored for each page of events that the
-/// projections ask the journal for.
+/// projections ask the journal for. As many events are stored beside ten as beside one: fewer would make smaller pages.
 pub(crate) async fn pages<D: Database>(series: &Series) {
     let plugin = match series.backend.as_str() {
         "sqlite" => around(actix_persistence::sqlite::SqlitePlugin::new()),
@@ -195,19 +200,35 @@ pub(crate) async fn pages<D: Database>(series: &Series) {
             persisted(&notebooks, Duration::ZERO).await;
             applied(&persistence, &projections).await;
             let before = asked.number();
-            let start = Instant::now();
-            let stored = persisted(&notebooks, series.time).await * start.elapsed().as_secs_f64();
+            let stored = persisted_evenly(&notebooks, series.time).await;
             let pages = asked.number() - before;
             asked.take();
             for projection in projections {
                 projection.stop().await;
             }
-            stored / pages.max(1) as f64
+            stored as f64 / pages.max(1) as f64
         })
         .await;
     drop(notebooks);
     persistence.stop(END).await;
     database.close().await;
+}
+
+/// Lets every actor persist an event in each interval, which end at different times; returns the number of events.
+async fn persisted_evenly(notebooks: &[Addr<Notebook>], time: Duration) -> usize {
+    let start = tokio::time::Instant::now();
+    let each = notebooks.iter().enumerate().map(async |(nr, notebook)| {
+        let mut due = start + INTERVAL.mul_f64(nr as f64 / ACTORS as f64);
+        let mut stored = 0;
+        while due < start + time {
+            tokio::time::sleep_until(due).await;
+            notebook.send(Note(1)).await.unwrap().unwrap();
+            due += INTERVAL;
+            stored += 1;
+        }
+        stored
+    });
+    join_all(each).await.into_iter().sum()
 }
 
 /// Waits until all of them have handled what is stored.
