@@ -48,6 +48,9 @@ const MILLIS: &str = "MILLIS";
 #[derive(clap::Args)]
 #[command(after_help = help())]
 pub(crate) struct Options {
+    /// The kinds of work to be measured, such as `live`; all of them if none is named.
+    #[arg(value_name = "WORK", conflicts_with = "instructions")]
+    works: Vec<String>,
     /// Measures fewer rows, see below, and each for a shorter time: less than three minutes after the build.
     #[arg(long)]
     quick: bool,
@@ -75,12 +78,14 @@ fn help() -> String {
 
 /// Builds the program, starts the servers, measures, and fails if a floor is missed.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
-    let workspace = Workspace::load()?;
     let (choice, package) = match (options.peers, options.quick) {
         (true, _) => (Choice::Peers, SERVER_OF_PEERS),
         (false, true) => (Choice::Quick, PACKAGE),
         (false, false) => (Choice::All, PACKAGE),
     };
+    let mut rows = rows::rows(choice);
+    rows::keep(&mut rows, &options.works)?;
+    let workspace = Workspace::load()?;
     let Some(program) = built::program("building the bench", build(choice, &workspace))? else {
         return Ok(ExitCode::FAILURE);
     };
@@ -95,7 +100,6 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         plot::write(folder, &[])?;
     }
     let servers = Servers::start_for(&workspace, &workspace.members_called(&[package]));
-    let mut rows = rows::rows(choice);
     rows.retain(|row| {
         row.backend
             .server()

@@ -3,9 +3,11 @@
 //! This is their one place. The names of works and sides are those of the programs in
 //! `crates/actix-persistence/benches/rates` and `benches/peers`, which measure them.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use actix_persistence_test_servers::Database;
+use anyhow::ensure;
 use serde::Serialize;
 
 use self::Backend::{Memory, MySql, Postgres, Sqlite};
@@ -491,6 +493,21 @@ fn peers() -> Vec<Row> {
     rows.collect()
 }
 
+/// Keeps the rows of these kinds of work, or all if none is named; fails if there is no such kind.
+pub(super) fn keep(rows: &mut Vec<Row>, works: &[String]) -> anyhow::Result<()> {
+    let known: BTreeSet<_> = rows.iter().map(|row| row.work).collect();
+    for work in works {
+        let all = || known.iter().copied().collect::<Vec<_>>().join(", ");
+        ensure!(
+            known.contains(&**work),
+            "no work {work}; there are {}",
+            all()
+        );
+    }
+    rows.retain(|row| works.is_empty() || works.iter().any(|work| work == row.work));
+    Ok(())
+}
+
 /// Returns the rows of a quick run for a person: a line for each kind of work.
 pub(super) fn quick_text() -> String {
     let mut text = "The rows of --quick:".to_owned();
@@ -530,8 +547,6 @@ pub(crate) fn markdown() -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]
@@ -563,6 +578,16 @@ mod tests {
             .map(|row| (row.work, row.backend, row.side, row.baseline.name))
             .collect();
         assert_eq!(names.len(), rows.len());
+    }
+
+    #[test]
+    fn rows_are_chosen_by_their_work_and_an_unknown_one_is_refused() {
+        let mut rows = rows(Choice::All);
+        keep(&mut rows, &["live".into(), "queue".into()]).unwrap();
+        let works: BTreeSet<_> = rows.iter().map(|row| row.work).collect();
+        assert_eq!(works, BTreeSet::from(["live", "queue"]));
+        let refused = keep(&mut rows, &["burst".into()]).unwrap_err();
+        assert_eq!(refused.to_string(), "no work burst; there are live, queue");
     }
 
     #[test]
