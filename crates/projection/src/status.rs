@@ -23,6 +23,8 @@ pub struct ProjectionStatus {
     pub error: Option<Arc<str>>,
     /// The shares that this process has, or had last, by their numbers.
     pub shares: BTreeMap<u16, ShareStatus>,
+    /// The shares that were halted at the last look, whichever process had them, by their numbers, with the reasons.
+    pub halted: BTreeMap<u16, Arc<str>>,
 }
 
 /// The state of a share that this process has or had.
@@ -69,7 +71,8 @@ impl ProjectionStatus {
     /// should be longer than the lease and than any handler takes, and no share is halted, or tries the same again or is busy
     /// with the same items for longer than that.
     ///
-    /// A projection that is only far behind is healthy, and so is one that has parked ids.
+    /// A projection that is only far behind is healthy, and so is one that has parked ids. A share that other processes have
+    /// halted, or this one before it was started again, is in [`halted`](Self::halted) only.
     pub fn is_healthy(&self, within: Duration) -> bool {
         let looks = self.since_last_look.is_some_and(|since| since <= within);
         let goes_on = |share: &ShareStatus| match share.state {
@@ -93,6 +96,7 @@ struct Facts {
     last_look: Option<Instant>,
     error: Option<Arc<str>>,
     shares: BTreeMap<u16, ShareFacts>,
+    halted: BTreeMap<u16, Arc<str>>,
 }
 
 #[derive(Clone, Debug)]
@@ -132,6 +136,7 @@ impl Board {
             since_last_look: facts.last_look.map(|last| last.elapsed()),
             error: facts.error.clone(),
             shares: shares.collect(),
+            halted: facts.halted.clone(),
         }
     }
 
@@ -146,9 +151,13 @@ impl Board {
         self.facts().error = Some(error.into());
     }
 
-    /// Forgets shares that are no longer there, and that one was halted if it was taken since, by whomever.
+    /// Notes which shares are halted. Forgets those that are no longer there, and that one was halted if it was taken since,
+    /// by whomever.
     pub(crate) fn has_shares(&self, stored: &[ShareRecord]) {
-        self.facts().shares.retain(|nr, share| {
+        let mut facts = self.facts();
+        let halted = |(nr, share): (u16, &ShareRecord)| Some((nr, share.halted.clone()?));
+        facts.halted = (0..).zip(stored).filter_map(halted).collect();
+        facts.shares.retain(|nr, share| {
             let Some(stored) = stored.get(usize::from(*nr)) else {
                 return false;
             };
@@ -235,6 +244,19 @@ mod tests {
             board.has_shares(std::slice::from_ref(&stored));
             let status = board.status(&"one".into());
             assert_eq!(status.is_healthy(WITHIN), is_healthy);
+        }
+    }
+
+    #[test]
+    fn a_share_that_another_process_has_halted_is_shown_until_it_is_resumed() {
+        let board = Board::default();
+        let mut stored = [0, 1].map(|_| ShareRecord::new(Progress::new(0..=1023, "")));
+        for reason in [Some("it is too much"), None] {
+            stored[1].halted = reason.map(Arc::from);
+            board.has_shares(&stored);
+            let halted = board.status(&"one".into()).halted;
+            assert_eq!(halted.get(&1).map(|reason| &**reason), reason);
+            assert!(!halted.contains_key(&0));
         }
     }
 

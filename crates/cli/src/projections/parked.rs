@@ -95,6 +95,7 @@ pub(super) fn list(builder: Builder, arguments: ListArguments) -> anyhow::Result
                 let ids = parked_ids(&projection, arguments.limit).await?;
                 match arguments.json {
                     true => say_json(&ids)?,
+                    false if ids.is_empty() => eprintln!("no id is parked"),
                     false => ids.iter().try_for_each(Id::say)?,
                 }
                 if ids.iter().any(|id| id.request.is_some())

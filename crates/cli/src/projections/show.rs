@@ -227,6 +227,8 @@ pub(super) fn skipped(builder: Builder, arguments: SkippedArguments) -> anyhow::
         let skipped: Vec<_> = skipped.collect();
         if arguments.json {
             say_json(&skipped)?;
+        } else if skipped.is_empty() {
+            eprintln!("nothing was skipped");
         } else {
             for Skip {
                 item, reason, time, ..

@@ -206,12 +206,19 @@ fn an_offset_that_does_not_fit_is_refused_with_and_without_yes() {
     assert_eq!(ledger.offsets(&states), ["0/1.2.0:"]);
 }
 
+/// A script gets an empty output, and a person a line.
+fn assert_says_that_there_is_none(ledger: &Ledger, command: &str, line: &str) {
+    let run = ledger.run(&[command, "mails"]);
+    assert!(run.status.success() && run.stdout.is_empty(), "{run:?}");
+    assert_eq!(String::from_utf8(run.stderr).unwrap(), format!("{line}\n"));
+}
+
 #[test]
 fn what_was_skipped_is_printed_the_latest_first() {
     let ledger = Ledger::with_events(1);
     let mails = key("mails");
     ledger.project(&mails, 1, 0);
-    assert_eq!(ledger.output(&["skipped", "mails"]), "");
+    assert_says_that_there_is_none(&ledger, "skipped", "nothing was skipped");
     ledger.skip(&mails, "event 1 of Account|0");
     ledger.skip(&mails, "event 2 of Account|0");
     let line = |number| format!("1970-01-01T00:00:08Z event {number} of Account|0: too much\n");
@@ -234,6 +241,7 @@ fn what_is_parked_is_printed_and_asked_for() {
     let ledger = Ledger::with_events(1);
     let mails = key("mails");
     ledger.project(&mails, 1, 0);
+    assert_says_that_there_is_none(&ledger, "parked", "no id is parked");
     let ids = [account(1), account(2)];
     for id in &ids {
         ledger.park(&mails, id);
