@@ -12,5 +12,5 @@ pub use blog_post::{BlogPost, Delete, PostError, Publish, Write};
 pub use counts::{Counts, Totals, totals};
 pub use open::open;
 pub use post::Post;
-pub use search::{Words, all_changes, keep_words, posts_with};
+pub use search::{Words, keep_words, newest_change, posts_with};
 pub use title::{Title, with_title};

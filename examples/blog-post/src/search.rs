@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use actix_persistence::projection::{ExactlyOnceHandler, ExtensionError, Projection, Session};
 use actix_persistence::query::{Changed, StateOffset};
 use actix_persistence::sql::SessionWork;
-use actix_persistence::{Persistence, PersistenceId};
+use actix_persistence::{Persistence, PersistenceId, Timestamp};
 use async_trait::async_trait;
-use futures_util::TryStreamExt;
 
 use crate::{BlogPost, Post};
 
@@ -67,12 +66,10 @@ pub fn keep_words(persistence: &Persistence) -> anyhow::Result<Projection> {
 ///
 /// # Cancel safety
 /// Has no effect that could be lost.
-pub async fn all_changes(persistence: &Persistence) -> anyhow::Result<StateOffset> {
+pub async fn newest_change(persistence: &Persistence) -> anyhow::Result<StateOffset> {
     let queries = persistence.state_queries(None)?;
-    let (all, start) = (0..=1023, StateOffset::start());
-    let mut changes = queries.current_changes_by_slices::<Post>(BlogPost::ENTITY_TYPE, all, start);
-    while changes.try_next().await?.is_some() {}
-    Ok(changes.offset().clone())
+    let newest = queries.offset_at(BlogPost::ENTITY_TYPE, Timestamp::MAX);
+    Ok(newest.await?)
 }
 
 /// Returns the posts that have all words of a text, as the table has them, by their names; none for a text without words.

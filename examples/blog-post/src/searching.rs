@@ -6,7 +6,7 @@ use std::time::Duration;
 use actix_persistence::Persistence;
 use actix_persistence::projection::AppliedError;
 use anyhow::bail;
-use blog::{BlogPost, all_changes, keep_words, posts_with};
+use blog::{BlogPost, keep_words, newest_change, posts_with};
 
 /// The interval at which a person who waits hears that the table is still behind.
 const STILL_BEHIND: Duration = Duration::from_secs(2);
@@ -27,7 +27,7 @@ pub(crate) async fn search(persistence: &Persistence, text: &str) -> anyhow::Res
 /// Waits until the table has every change that is stored by now, beside any other process that does the same.
 async fn catch_up(persistence: &Persistence) -> anyhow::Result<()> {
     let words = keep_words(persistence)?;
-    let stored = all_changes(persistence).await?;
+    let stored = newest_change(persistence).await?;
     while let Err(error) = words.applied(&stored, STILL_BEHIND).await {
         let AppliedError::Timeout { .. } = error else {
             return Err(error.into());

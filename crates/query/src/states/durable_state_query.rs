@@ -126,7 +126,8 @@ impl DurableStateQuery {
     /// Returns an offset after which a reader of the changes of an entity type gets each id whose last change was made at this
     /// time or later, and some that were changed before it.
     ///
-    /// As [`offset_at_within`](Self::offset_at_within) with a [margin](Self::CLOCK_MARGIN) of a minute.
+    /// As [`offset_at_within`](Self::offset_at_within) with a [margin](Self::CLOCK_MARGIN) of a minute. With [`Timestamp::MAX`]
+    /// it is the offset after every change that can be read now, for a reader that begins with what is stored later.
     ///
     /// # Errors
     /// As [`offset_at_within`](Self::offset_at_within).
