@@ -19,7 +19,7 @@ use crate::membership::Membership;
 use crate::quota::quota;
 use crate::share::{End, ShareRunner};
 use crate::source::Source;
-use crate::status::{Board, ShareState};
+use crate::status::Board;
 use crate::tenure::{Look, Tenure, is_held, told};
 
 /// Takes part in a projection.
@@ -223,8 +223,7 @@ impl<S: Source> Node<S> {
             return;
         };
         if end != Some(End::Halted) {
-            self.board
-                .change(nr, |share| share.state = ShareState::Left);
+            self.board.leaves(nr);
         }
         match end {
             Some(End::Stopped) => {

@@ -169,7 +169,8 @@ impl<S: Source> ProjectionBuilder<S> {
         };
         let keeper = self.keeper;
         let (has_ended, ended) = watch::channel(());
-        self.running.add(stored.stop.clone(), ended);
+        self.running
+            .add(stored.key.clone(), stored.stop.clone(), ended);
         let node = self.runtime.spawn(async move {
             node.run().await;
             drop(has_ended);

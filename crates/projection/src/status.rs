@@ -37,7 +37,7 @@ pub struct ShareStatus {
     pub handled: u64,
     /// The number of items that were skipped since then.
     pub skipped: u64,
-    /// The number of persistence ids of the share that are parked.
+    /// The number of persistence ids of the share that are parked; 0 once this process no longer has it.
     pub parked: usize,
     /// The time at which the last item was written that the share is past, by the clock of its writer; `None` before this
     /// process has handled one.
@@ -48,7 +48,7 @@ pub struct ShareStatus {
     /// The time since the share last got on: since it began or stored a group, since its failures began, or since progress that
     /// brought no items.
     pub since_last_turn: Duration,
-    /// The last error, until an item was handled after it.
+    /// The last error, until an item was handled after it, or this process no longer has the share.
     pub error: Option<Arc<str>>,
 }
 
@@ -113,6 +113,15 @@ pub(crate) struct ShareFacts {
     pub(crate) error: Option<Arc<str>>,
 }
 
+impl ShareFacts {
+    /// Leaves what it has done, and nothing that only the one who has the share knows.
+    fn leave(&mut self) {
+        self.state = ShareState::Left;
+        self.parked = 0;
+        (self.busy_with, self.error) = (None, None);
+    }
+}
+
 impl Board {
     pub(crate) fn status(&self, owner: &Arc<str>) -> ProjectionStatus {
         let facts = self.facts();
@@ -162,8 +171,7 @@ impl Board {
                 return false;
             };
             if share.state == ShareState::Halted && stored.epoch > share.epoch {
-                share.state = ShareState::Left;
-                share.error = None;
+                share.leave();
             }
             true
         });
@@ -182,6 +190,11 @@ impl Board {
             error: None,
         };
         self.facts().shares.insert(claim.share, facts);
+    }
+
+    /// Notes that this process no longer has a share.
+    pub(crate) fn leaves(&self, share: u16) {
+        self.change(share, ShareFacts::leave);
     }
 
     pub(crate) fn change(&self, share: u16, change: impl FnOnce(&mut ShareFacts)) {
@@ -245,6 +258,23 @@ mod tests {
             let status = board.status(&"one".into());
             assert_eq!(status.is_healthy(WITHIN), is_healthy);
         }
+    }
+
+    #[test]
+    fn a_share_that_was_left_shows_only_what_was_done_with_it() {
+        let board = Board::default();
+        let key = ProjectionKey::new("words").unwrap();
+        board.takes(&ShareClaim::new(key, 0, "one", 1));
+        board.change(0, |share| {
+            (share.handled, share.skipped, share.parked) = (3, 2, 1);
+            share.busy_with = Some(Timestamp::MIN);
+            share.error = Some("the disk is full".into());
+        });
+        board.leaves(0);
+        let share = &board.status(&"one".into()).shares[&0];
+        assert_eq!(share.state, ShareState::Left);
+        assert_eq!((share.handled, share.skipped, share.parked), (3, 2, 0));
+        assert_eq!((share.busy_with, &share.error), (None, &None));
     }
 
     #[test]

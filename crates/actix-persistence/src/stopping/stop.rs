@@ -28,7 +28,8 @@ impl Persistence {
     ///
     /// After the deadline every actor that is left ends with its present turn, without its waiting messages, and without
     /// the handlers of what it persisted; that may be stored or not, and comes back with its next start if it is. It
-    /// is not waited for any more: an arbiter that is blocked or has stopped does not hold this up.
+    /// is not waited for any more: an arbiter that is blocked or has stopped does not hold this up. The handler of a projection
+    /// that is under way goes on as long as the process does, and keeps its share.
     ///
     /// May be called several times and by several tasks; each waits for its own deadline, and all report the same
     /// actors. In the end connections to databases are closed, after which an SQLite file holds everything by itself.
@@ -90,16 +91,19 @@ impl Persistence {
             () = &mut given_up => false,
         };
         let unfinished: Vec<_> = drains.iter().flat_map(Drain::unfinished).collect();
-        let busy_stores = if in_time {
-            Vec::new()
+        let (busy_projections, busy_stores) = if in_time {
+            (Vec::new(), Vec::new())
         } else {
             drains.iter().for_each(Drain::end);
             // Nothing is awaited from here on: who asked may be a future of an actor that ends with this turn.
-            self.busy_stores()
+            let projections = self.0.projections.busy();
+            let projections = projections.iter().map(ToString::to_string).collect();
+            (projections, self.busy_stores())
         };
         let report = StopReport::new(
             drains.iter().map(Drain::actors).sum(),
             unfinished,
+            busy_projections,
             busy_stores,
         );
         if report.is_complete() {
@@ -108,6 +112,7 @@ impl Persistence {
             tracing::warn!(
                 actors = report.actors,
                 unfinished = report.unfinished.len(),
+                busy_projections = report.busy_projections.len(),
                 busy_stores = report.busy_stores.len(),
                 "not everything could be done before the stop"
             );

@@ -18,6 +18,8 @@ pub struct StopReport {
     pub actors: usize,
     /// The actors that could not do everything, in the order of their persistence ids.
     pub unfinished: Vec<UnfinishedActor>,
+    /// The projections whose handlers had not ended, such as `balances@2`.
+    pub busy_projections: Vec<String>,
     /// The stores that had not answered everything, such as `journal 'sqlite'`.
     pub busy_stores: Vec<String>,
 }
@@ -26,19 +28,28 @@ impl StopReport {
     pub(crate) fn new(
         actors: usize,
         mut unfinished: Vec<UnfinishedActor>,
+        busy_projections: Vec<String>,
         busy_stores: Vec<String>,
     ) -> Self {
         unfinished.sort_by(|one, other| one.persistence_id.cmp(&other.persistence_id));
         Self {
             actors,
             unfinished,
+            busy_projections,
             busy_stores,
         }
     }
 
     /// Returns whether everything was done.
     pub fn is_complete(&self) -> bool {
-        self.unfinished.is_empty() && self.busy_stores.is_empty()
+        self.unfinished.is_empty() && self.busy().next().is_none()
+    }
+
+    /// Returns the names of what had not ended beside actors.
+    fn busy(&self) -> impl Iterator<Item = String> {
+        let projections = self.busy_projections.iter();
+        let projections = projections.map(|key| format!("projection '{key}'"));
+        projections.chain(self.busy_stores.iter().cloned())
     }
 }
 
@@ -50,8 +61,9 @@ impl fmt::Display for StopReport {
         } else {
             write!(f, "{unfinished} of {} actors could not finish", self.actors)?;
         }
-        if !self.busy_stores.is_empty() {
-            write!(f, ", still busy: {}", self.busy_stores.join(", "))?;
+        for (nr, busy) in self.busy().enumerate() {
+            let before = if nr == 0 { "still busy: " } else { "" };
+            write!(f, ", {before}{busy}")?;
         }
         for actor in self.unfinished.iter().take(NAMED) {
             write!(f, "\n  {actor}")?;
@@ -69,18 +81,19 @@ mod tests {
 
     #[test]
     fn a_report_is_one_line_if_all_is_well() {
-        let report = StopReport::new(3, Vec::new(), Vec::new());
+        let report = StopReport::new(3, Vec::new(), Vec::new(), Vec::new());
         assert!(report.is_complete());
         assert_eq!(report.to_string(), "3 of 3 actors stopped");
     }
 
     #[test]
-    fn a_busy_store_is_named() {
-        let report = StopReport::new(3, Vec::new(), vec!["journal 'sqlite'".to_owned()]);
+    fn busy_projections_and_stores_are_named() {
+        let [words, journal] = ["words@2", "journal 'sqlite'"].map(|name| vec![name.to_owned()]);
+        let report = StopReport::new(3, Vec::new(), words, journal);
         assert!(!report.is_complete());
         assert_eq!(
             report.to_string(),
-            "3 of 3 actors stopped, still busy: journal 'sqlite'"
+            "3 of 3 actors stopped, still busy: projection 'words@2', journal 'sqlite'"
         );
     }
 }

@@ -8,11 +8,15 @@ use actix::prelude::*;
 use actix_persistence::UnfinishedWork;
 use actix_persistence::memory::MemoryJournal;
 use actix_persistence::prelude::*;
+use actix_persistence::projection::{AtLeastOnceHandler, ExtensionError};
+use actix_persistence::query::{EventEnvelope, EventSelection};
 use actix_persistence::storage_api::Operation;
 use actix_persistence_testkit::Intercepted;
+use async_trait::async_trait;
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use crate::counter::{Count, Counter, KnowsCurrent};
+use crate::counter::{Count, Counted, Counter, KnowsCurrent};
 use crate::stop_signals::Busy;
 
 /// Longer than any test takes when it works.
@@ -188,4 +192,32 @@ async fn an_actor_whose_work_never_ends_is_ended_at_the_deadline() {
     // This one's deadline never comes: it waits until the actor is gone.
     let gone = timeout(LONG, persistence.stop(LONG * 60)).await;
     assert_eq!(gone.unwrap(), report);
+}
+
+/// Never ends, once it has said that it has begun.
+struct Hangs(Arc<Notify>);
+
+#[async_trait]
+impl AtLeastOnceHandler<EventEnvelope<Counted>> for Hangs {
+    async fn handle(&self, _: &EventEnvelope<Counted>) -> Result<(), ExtensionError> {
+        self.0.notify_one();
+        std::future::pending().await
+    }
+}
+
+#[actix::test]
+async fn a_projection_whose_handler_has_not_ended_is_named() {
+    let persistence = Persistence::memory().await.unwrap();
+    let begun = Arc::new(Notify::new());
+    let new = persistence.projection("counts");
+    let new = new.of_events::<Counted>(None, EventSelection::all());
+    let _projection = new.unwrap().at_least_once(Hangs(begun.clone())).unwrap();
+    let counter = persistence.start(|| Counter::named("1")).unwrap();
+    counter.send(Count(1)).await.unwrap().unwrap();
+    begun.notified().await;
+    let report = persistence.stop(Duration::from_millis(50)).await;
+    assert!(!report.is_complete());
+    assert_eq!(report.busy_projections, ["counts"]);
+    let text = report.to_string();
+    assert!(text.contains("still busy: projection 'counts'"), "{text}");
 }

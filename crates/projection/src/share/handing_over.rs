@@ -102,6 +102,8 @@ impl<S: Source> Running<S> {
         to: &Progress,
         reason: String,
     ) -> Turn<()> {
+        // It may be refused because everything stops, such as by an actor that is gone already.
+        self.lease_lasts().await?;
         match self.runner.settings.on_failure {
             OnFailure::Stop => {
                 let item = &item.item;

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{Operation, StorageErrorKind};
+use actix_persistence_storage_api::{OffsetStore, Operation, StorageErrorKind};
 use actix_persistence_testkit::Fault;
+use futures_util::poll;
+use tokio::task::yield_now;
 
-use crate::fixture::{Fixture, Heard, id_in, until};
+use crate::fixture::{Fixture, Heard, LONG, id_in, key, until};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stop_waits_for_the_handler_and_keeps_its_share_until_then() {
@@ -36,6 +38,35 @@ async fn a_stop_waits_for_the_handler_and_keeps_its_share_until_then() {
         (vec!["one".to_owned()], vec!["one".to_owned()])
     );
     assert!(fixture.record().await.unwrap().shares[0].lease.is_none());
+}
+
+/// An actor that the handler asks may be gone before it.
+#[tokio::test]
+async fn what_a_handler_refuses_during_a_stop_halts_nothing() {
+    let fixture = Fixture::new();
+    let store = fixture.storage.offset_store();
+    store.register(&key(), 1, "").await.unwrap();
+    let taken = store.take_share(&key(), 0, "before", LONG).await.unwrap();
+    for _ in 0..4 {
+        store.count_attempt(&taken.claim).await.unwrap();
+    }
+    store.release_share(&taken.claim).await.unwrap();
+    fixture.say(&id_in(0), 1, "one").await;
+    let heard = Heard::with_turns(0);
+    heard.refuse("one");
+    let projection = fixture.start(fixture.offset_store(), Arc::clone(&heard), |settings| {
+        settings.max_attempts = 5;
+    });
+    until(async || heard.begun() == ["one"]).await;
+    let mut stopping = Box::pin(projection.stop());
+    assert!(poll!(&mut stopping).is_pending());
+    // The only thread lets the share hear of it.
+    yield_now().await;
+    heard.turns.add_permits(1);
+    stopping.await;
+    let record = fixture.record().await.unwrap();
+    assert_eq!(record.shares[0].halted, None);
+    assert_eq!(record.shares[0].attempts, 5);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
