@@ -116,3 +116,41 @@ pub(crate) async fn a_table_that_is_altered_halts_no_share(kind: &'static str) {
     assert_eq!(place.found(&persistence).await, (0, 3, 6));
     assert!(persistence.stop(LONG).await.is_complete());
 }
+
+/// The driver's thread panicked, and the statement had no rows; a column kept its old name.
+#[actix::test]
+async fn an_altered_table_shows_all_its_rows_and_columns() {
+    let place = Place::new("sqlite", "altered_columns");
+    let (persistence, other) = (place.open().await, place.open().await);
+    place.make_tables(&persistence).await;
+    let table = place.table("sums");
+    let totals = Totals {
+        table: table.clone(),
+    };
+    let run = async |sql: String| {
+        let work = SessionWork::new(move |session| {
+            Box::pin(async move {
+                session.execute(Sql::assert_safe(sql), []).await?;
+                Ok(())
+            })
+        });
+        other.transact(None, work).await.unwrap();
+    };
+    run(format!("INSERT INTO {table} VALUES ('', 1, 2)")).await;
+    for (change, column) in [
+        ("ADD COLUMN note INTEGER DEFAULT 2", "note"),
+        ("RENAME COLUMN total TO all_of_it", "all_of_it"),
+        ("DROP COLUMN note", "all_of_it"),
+    ] {
+        prepare(&persistence, &totals, 1).await;
+        run(format!("ALTER TABLE {table} {change}")).await;
+        let totals = totals.clone();
+        let work = SessionWork::new(move |session| {
+            Box::pin(async move {
+                let row = session.select_one(totals.select(), ["".into()]).await?;
+                Ok(row.ok_or("it has no rows")?.get::<i64>(column)?)
+            })
+        });
+        assert_eq!(persistence.transact(None, work).await.unwrap(), 2);
+    }
+}
