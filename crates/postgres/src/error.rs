@@ -43,9 +43,13 @@ impl ErrorDialect for Postgres {
     fn error_class(error: &dyn DatabaseError) -> ErrorClass {
         let code = error.code().unwrap_or_default();
         let class = class_of_code(&code);
-        let severity = error
-            .try_downcast_ref::<PgDatabaseError>()
-            .map(PgDatabaseError::severity);
+        let error = error.try_downcast_ref::<PgDatabaseError>();
+        if code == "0A000" && error.and_then(PgDatabaseError::routine) == Some(OF_KEPT_PLANS) {
+            // The other connections know the table as it was, too.
+            let class = ErrorClass::new(StorageErrorKind::Unavailable, ALTERED);
+            return class.again().ends_connection();
+        }
+        let severity = error.map(PgDatabaseError::severity);
         if matches!(severity, Some(PgSeverity::Fatal | PgSeverity::Panic)) {
             return class.unknown().ends_connection();
         }
@@ -162,6 +166,10 @@ fn class_of_code(code: &str) -> ErrorClass {
     }
 }
 
+/// The function of the server that finds that a statement would return other columns than when it was prepared. Its message is in the
+/// server's language, and its code that of anything that is not supported.
+const OF_KEPT_PLANS: &str = "RevalidateCachedQuery";
+const ALTERED: &str = "a table was altered after the statement was prepared";
 const IN_THE_WAY: &str = "other transactions were in the way";
 const LOCKED: &str = "another transaction holds a lock; let it finish, or raise 'lock-timeout'";
 const TOOK_TOO_LONG: &str =

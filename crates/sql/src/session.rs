@@ -381,7 +381,14 @@ pub(crate) async fn select<D: Dialect>(
     values: Vec<SqlValue>,
 ) -> Result<Vec<SqlRow>, SqlError> {
     let (sql, arguments) = prepare::<D>(sql, values)?;
-    let rows = D::Database::fetch_all(connection, sql, arguments).await?;
+    // Only a text that names no columns returns others after a table was altered.
+    let rows = match D::LOOK_AT_TABLES.filter(|_| sql.as_str().contains('*')) {
+        None => D::Database::fetch_all(connection, sql, arguments).await?,
+        Some(look) => {
+            D::Database::run(connection, look.into_sql_str()).await?;
+            D::Database::fetch_once(connection, sql, arguments).await?
+        }
+    };
     let Some(first) = rows.first() else {
         return Ok(Vec::new());
     };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, TryStreamExt};
+use sqlx::database::HasStatementCache;
 use sqlx::{
     Arguments, ColumnIndex, Database, Decode, Encode, Executor, IntoArguments, Row, SqlStr, Type,
 };
@@ -46,6 +47,13 @@ pub trait SqlxDatabase: Database {
         arguments: Self::Arguments,
     ) -> BoxFuture<'_, Result<Vec<Self::Row>, sqlx::Error>>;
 
+    /// Runs a statement for its rows, and does not keep it.
+    fn fetch_once(
+        connection: &mut Self::Connection,
+        sql: SqlStr,
+        arguments: Self::Arguments,
+    ) -> BoxFuture<'_, Result<Vec<Self::Row>, sqlx::Error>>;
+
     /// Runs a prepared statement that returns no rows.
     fn execute(
         connection: &mut Self::Connection,
@@ -75,7 +83,7 @@ pub trait SqlxDatabase: Database {
 
 impl<DB> SqlxDatabase for DB
 where
-    DB: Database,
+    DB: Database + HasStatementCache,
     DB::Arguments: IntoArguments<DB>,
     for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
     usize: ColumnIndex<DB::Row>,
@@ -135,6 +143,14 @@ where
         arguments: Self::Arguments,
     ) -> BoxFuture<'_, Result<Vec<Self::Row>, sqlx::Error>> {
         connection.fetch_all(sqlx::query_with(sql, arguments))
+    }
+
+    fn fetch_once(
+        connection: &mut Self::Connection,
+        sql: SqlStr,
+        arguments: Self::Arguments,
+    ) -> BoxFuture<'_, Result<Vec<Self::Row>, sqlx::Error>> {
+        connection.fetch_all(sqlx::query_with(sql, arguments).persistent(false))
     }
 
     fn execute(

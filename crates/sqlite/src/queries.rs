@@ -76,6 +76,8 @@ pub(crate) const WAIT_LITTLE: &str = "PRAGMA busy_timeout = 200";
 pub(crate) const FACTS_OF_SESSION: &str = "\
     SELECT '{nonce}' AS nonce; PRAGMA wal_autocheckpoint; PRAGMA synchronous; PRAGMA fullfsync; PRAGMA checkpoint_fullfsync;
     PRAGMA ignore_check_constraints";
+/// Lets the connection read how tables are now, if they were altered on another one.
+pub(crate) const LOOK_AT_TABLES: &str = "SELECT 1 FROM sqlite_schema LIMIT 1";
 /// Returns `ok`, or the first damage that it finds.
 pub(crate) const CHECK_PAGES: &str = "PRAGMA integrity_check(1)";
 /// Reads the state of the log, and changes nothing.

@@ -9,6 +9,8 @@ use crate::{Sqlite, queries};
 
 impl SessionDialect for Sqlite {
     const QUOTING: Quoting = Quoting::Sqlite;
+    /// The driver panics if there are more columns, and the statement then has no rows; it gives old names to others.
+    const LOOK_AT_TABLES: Option<&'static str> = Some(queries::LOOK_AT_TABLES);
     const FACTS_OF_SESSION: &'static str = queries::FACTS_OF_SESSION;
 
     /// Returns the text as it is, because SQLite takes `$1`.

@@ -1,6 +1,7 @@
 //! The facade as an application uses it.
 #![allow(clippy::unwrap_used)]
 
+mod altered_tables;
 mod applied_writes;
 mod change_events;
 mod cleanup;

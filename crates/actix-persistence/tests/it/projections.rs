@@ -506,6 +506,7 @@ async fn a_projection_is_paused_resumed_and_reset(kind: &'static str) {
     assert!(persistence.stop(LONG).await.is_complete());
 }
 
+use crate::altered_tables::a_table_that_is_altered_halts_no_share;
 use crate::applied_writes::{
     a_revision_that_a_reply_names_is_in_the_read_model,
     what_a_reply_names_is_in_the_read_model_after_waiting,
@@ -572,6 +573,7 @@ on_each_database! {
     resets_and_removals_beside_retries_lose_and_double_nothing
     an_event_is_waited_for_while_shares_are_divided
     the_age_of_the_bound_is_part_of_the_health
+    a_table_that_is_altered_halts_no_share
     each_event_is_projected_once_over_a_kill_at_each_call;
     each_event_is_projected_once_over_a_kill_on_the_way
     a_slow_handler_and_an_idle_transaction_delay_no_reader

@@ -70,7 +70,9 @@ impl<S: Source> Running<S> {
                     }
                 }
             }
-            let ended = || "the process ended in each of the attempts".to_owned();
+            let made = attempt.saturating_sub(1);
+            let ended =
+                || format!("its process ended or lost the share in the last of {made} attempts");
             let reason = refusal.unwrap_or_else(ended);
             let written = Some(S::timestamp(item));
             let item = source::parked::<S>(item);

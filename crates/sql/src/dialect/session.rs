@@ -11,6 +11,10 @@ pub trait SessionDialect: Driver {
     /// The quotes and comments of the database.
     const QUOTING: Quoting;
 
+    /// The statement that lets a connection see how tables are now, where the driver takes a statement to return the columns for
+    /// which the connection has prepared it.
+    const LOOK_AT_TABLES: Option<&'static str> = None;
+
     /// Selects what the store depends on in a session and only the driver's connection can change: any columns, of one row
     /// or several. The first of them is `{nonce}`.
     const FACTS_OF_SESSION: &'static str;

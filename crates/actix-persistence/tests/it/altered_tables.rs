@@ -1,0 +1,156 @@
+//! Tables of a read model that are altered while a projection runs, on every database.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_persistence::Persistence;
+use actix_persistence::projection::{ExactlyOnceHandler, ExtensionError, Session};
+use actix_persistence::query::{EventEnvelope, EventSelection};
+use actix_persistence::sql::{SessionWork, Sql};
+use async_trait::async_trait;
+use futures_util::future::join_all;
+use tokio::sync::Barrier;
+
+use crate::projections::{Added, LONG, Place, add, newest};
+
+/// Adds up each id, and reads every column.
+#[derive(Clone)]
+struct Totals {
+    table: String,
+}
+
+impl Totals {
+    fn select(&self) -> Sql {
+        Sql::assert_safe(format!("SELECT * FROM {} WHERE id = $1", self.table))
+    }
+}
+
+#[async_trait]
+impl ExactlyOnceHandler<EventEnvelope<Added>> for Totals {
+    async fn handle(
+        &self,
+        session: &mut dyn Session,
+        item: &EventEnvelope<Added>,
+    ) -> Result<(), ExtensionError> {
+        let Self { table } = self;
+        let (id, number) = (item.persistence_id.as_str(), item.sequence_nr as i64);
+        let amount = item.events.as_slice()[0].0 as i64;
+        let row = session.select_one(self.select(), [id.into()]).await?;
+        let (sql, total) = match row {
+            Some(row) => (
+                format!("UPDATE {table} SET last = $2, total = $3 WHERE id = $1"),
+                row.get::<i64>("total")? + amount,
+            ),
+            None => (
+                format!("INSERT INTO {table} (id, last, total) VALUES ($1, $2, $3)"),
+                amount,
+            ),
+        };
+        let values = [id.into(), number.into(), total.into()];
+        session.execute(Sql::assert_safe(sql), values).await?;
+        Ok(())
+    }
+}
+
+/// Runs the statement of the handler on so many connections at the same time, which keep its plan.
+async fn prepare(persistence: &Persistence, totals: &Totals, connections: usize) {
+    let barrier = Arc::new(Barrier::new(connections));
+    let prepared = (0..connections).map(|_| {
+        let (totals, barrier) = (totals.clone(), Arc::clone(&barrier));
+        let work = SessionWork::new(move |session| {
+            Box::pin(async move {
+                session.select(totals.select(), ["".into()]).await?;
+                barrier.wait().await;
+                Ok(())
+            })
+        });
+        persistence.transact(None, work)
+    });
+    for prepared in join_all(prepared).await {
+        prepared.unwrap();
+    }
+}
+
+/// A column that is added is no failure of a handler, however many connections know the table as it was.
+pub(crate) async fn a_table_that_is_altered_halts_no_share(kind: &'static str) {
+    let place = Place::new(kind, "altered");
+    let persistence = place.open().await;
+    place.make_tables(&persistence).await;
+    let table = place.table("sums");
+    let totals = Totals {
+        table: table.clone(),
+    };
+    let new = persistence.projection("totals");
+    let new = new.of_events::<Added>(None, EventSelection::all());
+    let quick = new.unwrap().with(|settings| {
+        settings.max_attempts = 1;
+        settings.min_back_off = Duration::from_millis(5);
+    });
+    let projection = quick.exactly_once(totals.clone()).unwrap();
+    add(&persistence, 1, 1..=1).await;
+    let end = newest(&persistence).await;
+    projection.applied(&end, LONG).await.unwrap();
+
+    // All that transactions of the application may have.
+    let connections = if kind == "sqlite" { 1 } else { 2 };
+    prepare(&persistence, &totals, connections).await;
+    let alter = SessionWork::new(move |session| {
+        Box::pin(async move {
+            let sql = format!("ALTER TABLE {table} ADD COLUMN note VARCHAR(20)");
+            session.execute(Sql::assert_safe(sql), []).await?;
+            Ok(())
+        })
+    });
+    // Another one than those that know the statement, where there are several.
+    place.open().await.transact(None, alter).await.unwrap();
+
+    add(&persistence, 1, 2..=3).await;
+    let end = newest(&persistence).await;
+    let applied = async {
+        while projection.applied(&end, LONG / 60).await.is_err() {
+            let shares = projection.record().await.unwrap().unwrap().shares;
+            assert_eq!(shares[0].halted, None);
+        }
+    };
+    tokio::time::timeout(LONG, applied).await.unwrap();
+    assert_eq!(place.found(&persistence).await, (0, 3, 6));
+    assert!(persistence.stop(LONG).await.is_complete());
+}
+
+/// The driver's thread panicked, and the statement had no rows; a column kept its old name.
+#[actix::test]
+async fn an_altered_table_shows_all_its_rows_and_columns() {
+    let place = Place::new("sqlite", "altered_columns");
+    let (persistence, other) = (place.open().await, place.open().await);
+    place.make_tables(&persistence).await;
+    let table = place.table("sums");
+    let totals = Totals {
+        table: table.clone(),
+    };
+    let run = async |sql: String| {
+        let work = SessionWork::new(move |session| {
+            Box::pin(async move {
+                session.execute(Sql::assert_safe(sql), []).await?;
+                Ok(())
+            })
+        });
+        other.transact(None, work).await.unwrap();
+    };
+    run(format!("INSERT INTO {table} VALUES ('', 1, 2)")).await;
+    for (change, column) in [
+        ("ADD COLUMN note INTEGER DEFAULT 2", "note"),
+        ("RENAME COLUMN total TO all_of_it", "all_of_it"),
+        ("DROP COLUMN note", "all_of_it"),
+    ] {
+        prepare(&persistence, &totals, 1).await;
+        run(format!("ALTER TABLE {table} {change}")).await;
+        let totals = totals.clone();
+        let work = SessionWork::new(move |session| {
+            Box::pin(async move {
+                let row = session.select_one(totals.select(), ["".into()]).await?;
+                Ok(row.ok_or("it has no rows")?.get::<i64>(column)?)
+            })
+        });
+        assert_eq!(persistence.transact(None, work).await.unwrap(), 2);
+    }
+}
