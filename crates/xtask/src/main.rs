@@ -51,7 +51,7 @@ enum Task {
     /// Compares actors with the bare driver and with a minimal group commit, in release mode, and prints ratios.
     Bench(bench::Options),
     /// Runs tests that have a long version at full length, in release mode, and prints what they measure.
-    Soak,
+    Soak(soak::Options),
     /// Puts features against each other and against faults, on every database, for as long as one likes.
     Torture(torture::Options),
     /// Puts bugs into a copy of the sources, and expects the torture, or the tests that they name, to find each.
@@ -76,7 +76,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Tidy => tidy::run(),
         Task::Fix => fix::run(),
         Task::Bench(options) => bench::run(&options),
-        Task::Soak => soak::run(),
+        Task::Soak(options) => soak::run(&options),
         Task::Torture(options) => torture::run(&options),
         Task::Planted(options) => planted::run(&options),
         Task::Mutations => planted::run_list("run-loop"),

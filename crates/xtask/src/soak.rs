@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use anyhow::ensure;
+
 use crate::child::{self, Report};
 use crate::progress::Step;
 use crate::servers::Servers;
@@ -94,13 +96,22 @@ const LONG_TESTS: [LongTest; 10] = [
     },
 ];
 
+/// The arguments of the task.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Runs only the tests whose names have this part, such as `round_robin`; all of them if none is named.
+    #[arg(value_name = "PART")]
+    parts: Vec<String>,
+}
+
 /// Runs them one after the other, even after one has failed.
-pub(crate) fn run() -> anyhow::Result<ExitCode> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    let tests = selected(&options.parts)?;
     let workspace = Workspace::load()?;
-    let packages: Vec<_> = LONG_TESTS.iter().map(|test| test.package).collect();
+    let packages: Vec<_> = tests.iter().map(|test| test.package).collect();
     let servers = Servers::start_for(&workspace, &workspace.members_called(&packages));
     let mut all_passed = servers.faults().is_empty();
-    for test in &LONG_TESTS {
+    for test in tests {
         all_passed &= test.passes(&servers)?;
     }
     servers.warn();
@@ -109,6 +120,24 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// Returns the tests that one of these parts names, or all if there are none; fails if a part names no test.
+fn selected(parts: &[String]) -> anyhow::Result<Vec<&'static LongTest>> {
+    for part in parts {
+        let all: Vec<_> = LONG_TESTS.iter().map(|test| test.filter).collect();
+        let is_known = all.iter().any(|filter| filter.contains(&**part));
+        ensure!(
+            is_known,
+            "no long test {part}; there are {}",
+            all.join(", ")
+        );
+    }
+    let is_named = |test: &&LongTest| parts.iter().any(|part| test.filter.contains(&**part));
+    let tests = LONG_TESTS.iter();
+    Ok(tests
+        .filter(|test| parts.is_empty() || is_named(test))
+        .collect())
 }
 
 impl LongTest {
@@ -148,6 +177,15 @@ fn outcome(ended_well: bool, tally: Option<Tally>) -> Result<&'static str, &'sta
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_tests_are_chosen_by_a_part_of_their_names() {
+        assert_eq!(selected(&[]).unwrap().len(), LONG_TESTS.len());
+        let chosen = selected(&["round_robin".into(), "lost".into()]).unwrap();
+        let filters: Vec<_> = chosen.iter().map(|test| test.filter).collect();
+        assert_eq!(filters, ["round_robin::", "lost_snapshots::"]);
+        assert!(selected(&["robin".into(), "nothing".into()]).is_err());
+    }
 
     #[test]
     fn a_run_without_any_test_is_no_success() {
