@@ -149,8 +149,7 @@ impl DurableStateQuery {
     /// Returns an offset as [`offset_at`](Self::offset_at) does, with this margin for clocks that differ.
     ///
     /// It promises the same as [that of events](crate::EventQuery::offset_at_within), of the last change of each id: the store
-    /// has no others. A place in each
-    /// partition is found by halving its numbers, with pages of one change: a few dozen for each.
+    /// has no others. A place in each partition is found by halving its numbers, with pages of one change: a few dozen for each.
     ///
     /// # Errors
     /// The errors of the store, and a state that cannot be read if the search meets one.
