@@ -202,6 +202,7 @@ impl<S: Source> Node<S> {
                 claim: taken.claim.clone(),
                 looks: held.looks.clone(),
                 stop: stops,
+                stop_of_all: self.stop.clone(),
             },
             awaited: self.awaited.clone(),
             requests: self.requests.clone(),

@@ -37,7 +37,7 @@ pub struct ShareStatus {
     pub handled: u64,
     /// The number of items that were skipped since then.
     pub skipped: u64,
-    /// The number of persistence ids of the share that are parked; 0 once this process no longer has it.
+    /// The number of persistence ids of the share that are parked; 0 once this process has left it.
     pub parked: usize,
     /// The time at which the last item was written that the share is past, by the clock of its writer; `None` before this
     /// process has handled one.
@@ -48,7 +48,7 @@ pub struct ShareStatus {
     /// The time since the share last got on: since it began or stored a group, since its failures began, or since progress that
     /// brought no items.
     pub since_last_turn: Duration,
-    /// The last error, until an item was handled after it, or this process no longer has the share.
+    /// The last error, until an item was handled after it, or this process has left the share.
     pub error: Option<Arc<str>>,
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct Tenure {
     pub(crate) looks: watch::Receiver<Look>,
     /// True once the share is to be stopped.
     pub(crate) stop: watch::Receiver<bool>,
+    /// True once the whole projection is to be stopped in this process, before each of its shares hears of it.
+    pub(crate) stop_of_all: watch::Receiver<bool>,
 }
 
 impl Tenure {
@@ -43,7 +45,7 @@ impl Tenure {
     /// May be called again.
     pub(crate) async fn lasts(&mut self) -> bool {
         loop {
-            if *self.stop.borrow() {
+            if *self.stop.borrow() || *self.stop_of_all.borrow() {
                 return false;
             }
             {
@@ -58,6 +60,7 @@ impl Tenure {
             }
             let looked = tokio::select! {
                 () = told(&mut self.stop) => Ok(()),
+                () = told(&mut self.stop_of_all) => Ok(()),
                 looked = self.looks.changed() => looked,
             };
             if looked.is_err() {
@@ -72,7 +75,10 @@ impl Tenure {
     /// # Cancel safety
     /// May be called again.
     pub(crate) async fn ends(&mut self) {
-        told(&mut self.stop).await;
+        tokio::select! {
+            () = told(&mut self.stop) => {}
+            () = told(&mut self.stop_of_all) => {}
+        }
     }
 }
 

@@ -18,7 +18,7 @@ pub struct StopReport {
     pub actors: usize,
     /// The actors that could not do everything, in the order of their persistence ids.
     pub unfinished: Vec<UnfinishedActor>,
-    /// The projections whose handlers had not ended, such as `balances@2`.
+    /// The projections that had not ended, such as `balances@2`: a handler was at work, or the offset store had not answered.
     pub busy_projections: Vec<String>,
     /// The stores that had not answered everything, such as `journal 'sqlite'`.
     pub busy_stores: Vec<String>,

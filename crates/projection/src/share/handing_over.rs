@@ -71,8 +71,9 @@ impl<S: Source> Running<S> {
                 }
             }
             let made = attempt.saturating_sub(1);
-            let ended =
-                || format!("its process ended or lost the share in the last of {made} attempts");
+            let ended = || {
+                format!("the owner of the share ended without a word after {made} counted attempts")
+            };
             let reason = refusal.unwrap_or_else(ended);
             let written = Some(S::timestamp(item));
             let item = source::parked::<S>(item);

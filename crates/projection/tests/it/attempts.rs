@@ -47,7 +47,7 @@ async fn given_up_for_processes_that_ended(fixture: &Fixture, projection: &Proje
     let halted = fixture.record().await.unwrap().shares[0].halted.clone();
     let reason = halted.unwrap();
     assert!(
-        reason.contains("its process ended or lost the share in the last of"),
+        reason.contains("the owner of the share ended without a word after"),
         "{reason}"
     );
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use actix_persistence_storage_api::{OffsetStore, Operation, StorageErrorKind};
 use actix_persistence_testkit::Fault;
 use futures_util::poll;
-use tokio::task::yield_now;
 
 use crate::fixture::{Fixture, Heard, LONG, id_in, key, until};
 
@@ -58,11 +57,10 @@ async fn what_a_handler_refuses_during_a_stop_halts_nothing() {
         settings.max_attempts = 5;
     });
     until(async || heard.begun() == ["one"]).await;
+    // The handler has its turn on the only thread before anything hears of the stop.
+    heard.turns.add_permits(1);
     let mut stopping = Box::pin(projection.stop());
     assert!(poll!(&mut stopping).is_pending());
-    // The only thread lets the share hear of it.
-    yield_now().await;
-    heard.turns.add_permits(1);
     stopping.await;
     let record = fixture.record().await.unwrap();
     assert_eq!(record.shares[0].halted, None);
