@@ -19,7 +19,8 @@ SELECT 0::bigint, GREATEST(
 FROM b";
 
 /// A transaction below the oldest one of the snapshot is seen or was rolled back, so nothing is added there. The look at the locks,
-/// which may bring a higher bound, says what later statements see: it is left out where it would bring nothing.
+/// which may bring a higher bound, says what later statements see. It is left out if everything that is kept is below the oldest
+/// transaction: then any row above that is more, even if another transaction still holds it back. The next page says so.
 const SUMS: &str = "\
 SELECT LEAST($3::bigint, b.complete_to),
        EXISTS (SELECT FROM {metadata_table} AS m WHERE m.swept_to < m.deleted_to)::integer::bigint,
@@ -30,7 +31,7 @@ SELECT LEAST($3::bigint, b.complete_to),
 FROM (SELECT o.base + pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1 AS complete_to
       FROM {ordering} AS o WHERE o.is_only) AS b
 CROSS JOIN LATERAL (
-    SELECT CASE WHEN b.complete_to < $3::bigint THEN ({bound}) ELSE b.complete_to + 1 END AS bound
+    SELECT CASE WHEN b.complete_to < $3::bigint THEN ({bound}) ELSE 9223372036854775807 END AS bound
 ) AS n
 CROSS JOIN LATERAL (
     SELECT count(*), COALESCE(sum(e.ordering - $1::bigint), 0)::bigint, COALESCE(sum(e.checksum), 0)::bigint

@@ -242,6 +242,26 @@ async fn transactions_that_store_no_events_hold_no_reader_back() {
     }
 }
 
+/// The reader's own event is confirmed, because it is below the transaction that is under way; the other one is above it.
+/// Other transactions of the server may keep an event from being confirmed, so there are several rounds.
+#[tokio::test]
+async fn a_confirmed_page_says_that_there_is_more_above_an_idle_transaction() {
+    const ROUNDS: usize = 10;
+    let place = Place::new().await;
+    let other = place.journal().await;
+    let mut reader = Reader::new(&place);
+    reader.read_to_the_end().await;
+    for round in 1..=ROUNDS {
+        store(&reader.journal, &id("own"), 1).await;
+        let mut idle = place.connection().await;
+        execute(&mut idle, "BEGIN; SELECT pg_current_xact_id()").await;
+        store(&other, &id("other"), 1).await;
+        reader.read_to_the_end().await;
+        assert_eq!(reader.seen.len(), 2 * round);
+        execute(&mut idle, "ROLLBACK").await;
+    }
+}
+
 /// Of an announcement in another database; of an exclusive lock with the same key; of keys of another form.
 #[tokio::test]
 async fn locks_of_others_hold_no_reader_back() {

@@ -33,7 +33,7 @@ pub(crate) fn insert(id: &str, number: u64) -> String {
 /// Reads on from where it is, page by page, as a query that others build on does.
 pub(crate) struct Reader {
     /// It does not prepare its tables: that would change what tests look at.
-    journal: PostgresJournal,
+    pub(crate) journal: PostgresJournal,
     offset: EventOffset,
     pub(crate) seen: Vec<Position>,
 }
@@ -49,6 +49,16 @@ impl Reader {
 
     /// Reads a page, and returns the number of its events.
     pub(crate) async fn read(&mut self, limit: usize) -> usize {
+        self.page(limit).await.0
+    }
+
+    /// Reads pages until one says that there is no more.
+    pub(crate) async fn read_to_the_end(&mut self) {
+        while self.page(1_000).await.1 {}
+    }
+
+    /// Reads a page, and returns the number of its events and whether there is more.
+    async fn page(&mut self, limit: usize) -> (usize, bool) {
         let query = EventsQuery::new(EventSelection::all(), limit).after(self.offset.clone());
         let queries = self.journal.event_queries().expect("it has queries");
         let page = queries.events(query).await.unwrap();
@@ -64,7 +74,7 @@ impl Reader {
             self.seen.push(next);
         }
         self.offset = page.offset;
-        page.events.len()
+        (page.events.len(), page.more)
     }
 
     /// Reads until there are this many, which is at once where no other transaction of the database stores something.
