@@ -6,6 +6,8 @@ mod statement;
 mod trouble;
 
 use std::any::Any;
+use std::collections::HashSet;
+use std::hash::BuildHasher;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,6 +52,8 @@ pub(crate) struct SqlSession<'c, D: Dialect> {
     failed: Option<SqlError>,
     /// True if a statement has committed what came before it.
     has_committed: bool,
+    /// The hashes of the texts that have run.
+    texts: HashSet<u64>,
 }
 
 impl<'c, D: Dialect> SqlSession<'c, D> {
@@ -81,6 +85,7 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
             has_lent: false,
             failed: None,
             has_committed: false,
+            texts: HashSet::new(),
         })
     }
 
@@ -165,6 +170,8 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         if kind != Kind::Rows {
             self.visit.may_change_anything();
         }
+        let text = self.texts.hasher().hash_one(sql.as_str());
+        let is_new = self.texts.insert(text);
         self.visit.is_in_a_statement(true);
         let result = async {
             match kind {
@@ -179,7 +186,10 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         };
         let result = result.await;
         self.visit.is_in_a_statement(false);
-        self.noted(result)
+        self.noted(match is_new {
+            true => result,
+            false => result.map_err(SqlError::after_the_same_statement::<D>),
+        })
     }
 
     fn refusal(&self, kind: Kind) -> Option<&'static str> {
