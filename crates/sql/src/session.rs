@@ -1,5 +1,6 @@
 //! Statements of the application within a transaction.
 
+mod all_columns;
 mod guard;
 mod lending;
 mod statement;
@@ -291,8 +292,9 @@ impl<D: Dialect> Session for SqlSession<'_, D> {
     }
 
     async fn execute_sql(&mut self, sql: Sql, values: Vec<SqlValue>) -> Result<u64, StorageError> {
-        let statement =
-            async |connection: &mut ConnectionOf<D>| execute::<D>(connection, &sql, values).await;
+        let statement = async |connection: &mut ConnectionOf<D>| {
+            all_columns::execute::<D>(connection, &sql, values).await
+        };
         self.run(&sql, statement).await
     }
 
@@ -301,8 +303,9 @@ impl<D: Dialect> Session for SqlSession<'_, D> {
         sql: Sql,
         values: Vec<SqlValue>,
     ) -> Result<Vec<SqlRow>, StorageError> {
-        let statement =
-            async |connection: &mut ConnectionOf<D>| select::<D>(connection, &sql, values).await;
+        let statement = async |connection: &mut ConnectionOf<D>| {
+            all_columns::select::<D>(connection, &sql, values).await
+        };
         self.run(&sql, statement).await
     }
 
@@ -391,14 +394,11 @@ pub(crate) async fn select<D: Dialect>(
     values: Vec<SqlValue>,
 ) -> Result<Vec<SqlRow>, SqlError> {
     let (sql, arguments) = prepare::<D>(sql, values)?;
-    // Only a text that names no columns returns others after a table was altered.
-    let rows = match D::LOOK_AT_TABLES.filter(|_| sql.as_str().contains('*')) {
-        None => D::Database::fetch_all(connection, sql, arguments).await?,
-        Some(look) => {
-            D::Database::run(connection, look.into_sql_str()).await?;
-            D::Database::fetch_once(connection, sql, arguments).await?
-        }
-    };
+    let rows = D::Database::fetch_all(connection, sql, arguments).await?;
+    values_of::<D>(&rows)
+}
+
+fn values_of<D: Dialect>(rows: &[RowOf<D>]) -> Result<Vec<SqlRow>, SqlError> {
     let Some(first) = rows.first() else {
         return Ok(Vec::new());
     };

@@ -155,6 +155,37 @@ async fn an_altered_table_shows_all_its_rows_and_columns() {
     }
 }
 
+/// The driver's thread panicked over the rows, which are not read.
+#[actix::test]
+async fn a_statement_that_returns_what_it_changed_knows_an_altered_table() {
+    let place = Place::new("sqlite", "altered_returning");
+    let (persistence, other) = (place.open().await, place.open().await);
+    place.make_tables(&persistence).await;
+    let table = place.table("sums");
+    let run = async |on: &Persistence, sql: String| {
+        let work = SessionWork::new(move |session| {
+            Box::pin(async move { Ok(session.execute(Sql::assert_safe(sql), []).await?) })
+        });
+        on.transact(None, work).await.unwrap()
+    };
+    run(
+        &other,
+        format!("INSERT INTO {table} VALUES ('', 1, 2), ('a', 1, 2)"),
+    )
+    .await;
+    let update = format!("UPDATE {table} SET total = total + 1 RETURNING *");
+    for change in [
+        "ADD COLUMN note INTEGER DEFAULT 2",
+        "ADD COLUMN more TEXT",
+        "DROP COLUMN note",
+    ] {
+        assert_eq!(run(&persistence, update.clone()).await, 2);
+        run(&other, format!("ALTER TABLE {table} {change}")).await;
+        assert_eq!(run(&persistence, update.clone()).await, 2, "{change}");
+    }
+    assert_eq!(place.found(&persistence).await, (0, 2, 16));
+}
+
 /// Adds a column to the table between two looks at all of them.
 struct Widens(Totals);
 
