@@ -81,6 +81,7 @@ impl Membership {
         }
         if is_missing(&attended) {
             // Nothing of it is ours any more.
+            self.board.is_removed();
             let nothing = ProjectionRecord::new(false, Vec::new(), Vec::new());
             let nothing = Some(Arc::new(nothing));
             self.last.send_modify(|last| last.record = nothing);

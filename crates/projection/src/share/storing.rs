@@ -150,10 +150,8 @@ impl<S: Source> Running<S> {
                 break;
             }
         }
-        self.runner.board.change(claim.share, |share| {
-            share.state = ShareState::Halted;
-            share.error = Some(reason.into());
-        });
+        let board = &self.runner.board;
+        board.change(claim.share, |share| share.halt(reason.into()));
         ControlFlow::Break(End::Halted)
     }
 

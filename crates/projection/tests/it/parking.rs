@@ -274,6 +274,8 @@ async fn one_parked_id_too_many_halts_the_share_with_the_reason() {
         shares.get(&0).map(|share| share.state) == Some(ShareState::Halted)
     };
     until(is_halted).await;
+    let share = projection.status().shares[&0].clone();
+    assert_eq!((share.parked, share.busy_with), (0, None));
     assert_eq!(projection.parked(None, 10).await.unwrap().len(), 2);
     let reason = fixture.record().await.unwrap().shares[0].halted.clone();
     let reason = reason.unwrap();
