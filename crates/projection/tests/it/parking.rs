@@ -389,6 +389,31 @@ async fn a_request_made_while_a_stop_asks_again_for_its_retry_stays() {
     assert_eq!(ids[0].request, Some(ParkedRequest::DropAll));
 }
 
+/// Each of them could last for the time-out of a call.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_asks_a_store_that_is_away_for_one_of_many_retries() {
+    let fixture = Fixture::new();
+    let heard = Heard::new();
+    heard.refuse("bad");
+    for name in ["a", "b", "c"] {
+        let id = PersistenceId::of("Talker", name);
+        fixture.say(&id, 1, "bad").await;
+    }
+    let store = fixture.offset_store();
+    let parking = fixture.start(Arc::clone(&store), Arc::clone(&heard), parks);
+    until(async || fixture.record().await.is_some_and(|it| it.parked == 3)).await;
+    parking.stop().await;
+    parked_request(&*store, ParkedRequest::Retry).await;
+    let begun = store.on(Operation::BeginRetry);
+    let begun = begun.fail(Fault::new(StorageErrorKind::Unavailable));
+    let next = fixture.start(Arc::clone(&store), heard, parks);
+    until(async || begun.met() > 0).await;
+    let asked = store.on(Operation::ChangeProjection);
+    let asked = asked.fail(Fault::new(StorageErrorKind::Timeout));
+    next.stop().await;
+    assert_eq!(asked.met(), 1);
+}
+
 /// The other ids of the share waited until the last item of a long retry was handled.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn other_ids_go_on_while_many_items_are_retried() {
