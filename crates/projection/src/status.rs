@@ -19,7 +19,7 @@ pub struct ProjectionStatus {
     pub owner: Arc<str>,
     /// The time since this process last heard from the offset store; `None` before the first time.
     pub since_last_look: Option<Duration>,
-    /// The last error of the offset store, until it answers again.
+    /// The last error of the offset store, until it answers again; before it is initialised, that of the last attempt.
     pub error: Option<Arc<str>>,
     /// The shares that this process has, or had last, by their numbers; empty once the projection was removed.
     pub shares: BTreeMap<u16, ShareStatus>,
