@@ -89,7 +89,8 @@ pub(crate) const BEFORE_NEXT: &str =
 pub(crate) const SERVER: &str = "\
 SELECT CONVERT(VERSION() USING utf8mb4), CAST(@@max_allowed_packet AS SIGNED),
        CAST(@@innodb_flush_log_at_trx_commit AS SIGNED), CAST(@@log_bin AS SIGNED), CAST(@@sync_binlog AS SIGNED),
-       CAST(@@read_only AS SIGNED), CONVERT(@@binlog_format USING utf8mb4), CAST(CONNECTION_ID() AS SIGNED),
+       COALESCE(CONVERT(@@read_only USING utf8mb4), ''), CONVERT(@@binlog_format USING utf8mb4),
+       CAST(CONNECTION_ID() AS SIGNED),
        COALESCE((SELECT CONVERT(p.host USING utf8mb4) FROM information_schema.processlist AS p
                  WHERE p.id = CONNECTION_ID()), '')";
 

@@ -330,6 +330,11 @@ impl OffsetHandle {
         self.inner.front.first_attempt().await
     }
 
+    /// Returns the error of the last attempt to initialise; `None` before the first one has failed, and once one worked.
+    pub fn trouble(&self) -> Option<StorageError> {
+        self.inner.front.trouble()
+    }
+
     /// Returns the settings of the actor in front of the store.
     pub fn settings(&self) -> &OffsetSettings {
         &self.inner.settings

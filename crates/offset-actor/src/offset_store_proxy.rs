@@ -207,4 +207,8 @@ impl OffsetStore for OffsetStoreProxy {
     fn has_transactions(&self) -> bool {
         self.handle.has_transactions()
     }
+
+    fn trouble(&self) -> Option<StorageError> {
+        self.handle.trouble()
+    }
 }

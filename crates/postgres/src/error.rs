@@ -45,9 +45,7 @@ impl ErrorDialect for Postgres {
         let class = class_of_code(&code);
         let error = error.try_downcast_ref::<PgDatabaseError>();
         if code == "0A000" && error.and_then(PgDatabaseError::routine) == Some(OF_KEPT_PLANS) {
-            // The other connections know the table as it was, too.
-            let class = ErrorClass::new(StorageErrorKind::Unavailable, ALTERED);
-            return class.again().ends_connection();
+            return ErrorClass::new(StorageErrorKind::Unavailable, ALTERED).of_kept_statement();
         }
         let severity = error.map(PgDatabaseError::severity);
         if matches!(severity, Some(PgSeverity::Fatal | PgSeverity::Panic)) {

@@ -1,7 +1,9 @@
 //! The membership of this process in a projection: keeps its leases, and sees what the others have.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_persistence_storage_api::{
     BackOff, OffsetStore, ProjectionKey, ProjectionRecord, StorageError, StorageErrorKind,
@@ -17,6 +19,9 @@ use crate::tenure::{Look, told};
 
 /// The part of a lease after which this process stops, so that it has stopped when the lease is over.
 const SAFE_PART: f64 = 0.8;
+
+/// The time between two looks at the store while it answers nothing.
+const BETWEEN_LOOKS_AT_TROUBLE: Duration = Duration::from_millis(250);
 
 /// Takes part in a projection, on a task of its own: however long shares take, the leases are renewed.
 pub(crate) struct Membership {
@@ -43,8 +48,8 @@ impl Membership {
         let mut back_off = BackOff::new(settings.min_back_off, settings.lease, 0.2);
         let mut was_there = false;
         while !*ends.borrow() {
-            let attended = AssertUnwindSafe(self.attend(&mut was_there)).catch_unwind();
-            let wait = match attended.await {
+            let attended = self.show_trouble_during(self.attend(&mut was_there));
+            let wait = match AssertUnwindSafe(attended).catch_unwind().await {
                 Ok(Ok(())) => {
                     back_off.reset();
                     settings.lease / 4
@@ -67,6 +72,21 @@ impl Membership {
         }
     }
 
+    /// Shows the trouble of a store that is not ready meanwhile, which holds the call back for long.
+    async fn show_trouble_during<T>(&self, call: impl Future<Output = T>) -> T {
+        let mut call = pin!(call);
+        loop {
+            tokio::select! {
+                biased;
+                result = &mut call => return result,
+                () = sleep(BETWEEN_LOOKS_AT_TROUBLE) => {}
+            }
+            if let Some(error) = self.store.trouble() {
+                self.board.cannot_look(chain_of(&error));
+            }
+        }
+    }
+
     /// Renews the leases once. Makes the projection if it has never been there: one that was removed is not begun again, because
     /// what it made may still be there.
     async fn attend(&self, was_there: &mut bool) -> Result<(), StorageError> {
@@ -81,6 +101,7 @@ impl Membership {
         }
         if is_missing(&attended) {
             // Nothing of it is ours any more.
+            self.board.is_removed();
             let nothing = ProjectionRecord::new(false, Vec::new(), Vec::new());
             let nothing = Some(Arc::new(nothing));
             self.last.send_modify(|last| last.record = nothing);

@@ -23,7 +23,7 @@ pub struct ProjectionSettings {
     /// memory by the process that has the share.
     pub max_parked_ids: usize,
     /// The number of attempts at an item before that is done, at least 1; of those that fail together, each has so many
-    /// alone.
+    /// alone. Each is counted before it is made, so that one which a stop or a failure prevented counts as well.
     pub max_attempts: u32,
     /// The delay after a failure, which doubles each time.
     pub min_back_off: Duration,

@@ -13,15 +13,15 @@ use tokio::time::Instant;
 pub struct ProjectionStatus {
     /// True if the projection is paused.
     pub paused: bool,
-    /// The processes that take part, this one among them; empty until the first look.
+    /// The processes that take part, this one among them; empty until the first look, and once the projection was removed.
     pub members: Vec<Arc<str>>,
     /// The name under which this process takes part.
     pub owner: Arc<str>,
     /// The time since this process last heard from the offset store; `None` before the first time.
     pub since_last_look: Option<Duration>,
-    /// The last error of the offset store, until it answers again.
+    /// The last error of the offset store, until it answers again; before it is initialised, that of the last attempt.
     pub error: Option<Arc<str>>,
-    /// The shares that this process has, or had last, by their numbers.
+    /// The shares that this process has, or had last, by their numbers; empty once the projection was removed.
     pub shares: BTreeMap<u16, ShareStatus>,
     /// The shares that were halted at the last look, whichever process had them, by their numbers, with the reasons.
     pub halted: BTreeMap<u16, Arc<str>>,
@@ -37,13 +37,13 @@ pub struct ShareStatus {
     pub handled: u64,
     /// The number of items that were skipped since then.
     pub skipped: u64,
-    /// The number of persistence ids of the share that are parked; 0 once this process has left it.
+    /// The number of persistence ids of the share that are parked; 0 once this process has left it, or halted it.
     pub parked: usize,
     /// The time at which the last item was written that the share is past, by the clock of its writer; `None` before this
     /// process has handled one.
     pub reached_time: Option<Timestamp>,
-    /// The time at which the item was written that the share is busy with; `None` if it waits for new ones. The distance from
-    /// now is how far it is behind in time.
+    /// The time at which the item was written that the share is busy with; `None` if it waits for new ones, or is left
+    /// or halted. The distance from now is how far it is behind in time.
     pub busy_with: Option<Timestamp>,
     /// The time since the share last got on: since it began or stored a group, since its failures began, or since progress that
     /// brought no items.
@@ -120,6 +120,13 @@ impl ShareFacts {
         self.parked = 0;
         (self.busy_with, self.error) = (None, None);
     }
+
+    /// Leaves the same, and the reason for which the share was halted: whoever has it next may be another process.
+    pub(crate) fn halt(&mut self, reason: Arc<str>) {
+        self.leave();
+        self.state = ShareState::Halted;
+        self.error = Some(reason);
+    }
 }
 
 impl Board {
@@ -175,6 +182,13 @@ impl Board {
             }
             true
         });
+    }
+
+    /// Notes that the projection was removed: it has no shares, and is no longer paused.
+    pub(crate) fn is_removed(&self) {
+        self.has_shares(&[]);
+        let mut facts = self.facts();
+        (facts.paused, facts.members) = (false, Vec::new());
     }
 
     pub(crate) fn takes(&self, claim: &ShareClaim) {
@@ -275,6 +289,23 @@ mod tests {
         assert_eq!(share.state, ShareState::Left);
         assert_eq!((share.handled, share.skipped, share.parked), (3, 2, 0));
         assert_eq!((share.busy_with, &share.error), (None, &None));
+    }
+
+    #[test]
+    fn a_halted_share_shows_its_reason_and_what_was_done_with_it() {
+        let board = Board::default();
+        let key = ProjectionKey::new("words").unwrap();
+        board.takes(&ShareClaim::new(key, 0, "one", 1));
+        board.change(0, |share| {
+            (share.handled, share.parked) = (3, 1);
+            share.busy_with = Some(Timestamp::MIN);
+        });
+        board.change(0, |share| share.halt("it is too much".into()));
+        let share = &board.status(&"one".into()).shares[&0];
+        assert_eq!(share.state, ShareState::Halted);
+        assert_eq!((share.handled, share.parked), (3, 0));
+        assert_eq!(share.busy_with, None);
+        assert_eq!(share.error.as_deref(), Some("it is too much"));
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! Statements of the application within a transaction.
 
+mod all_columns;
 mod guard;
 mod lending;
 mod statement;
 mod trouble;
 
 use std::any::Any;
+use std::collections::HashSet;
+use std::hash::BuildHasher;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,6 +53,8 @@ pub(crate) struct SqlSession<'c, D: Dialect> {
     failed: Option<SqlError>,
     /// True if a statement has committed what came before it.
     has_committed: bool,
+    /// The hashes of the texts that have run.
+    texts: HashSet<u64>,
 }
 
 impl<'c, D: Dialect> SqlSession<'c, D> {
@@ -81,6 +86,7 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
             has_lent: false,
             failed: None,
             has_committed: false,
+            texts: HashSet::new(),
         })
     }
 
@@ -165,6 +171,8 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         if kind != Kind::Rows {
             self.visit.may_change_anything();
         }
+        let text = self.texts.hasher().hash_one(sql.as_str());
+        let is_new = self.texts.insert(text);
         self.visit.is_in_a_statement(true);
         let result = async {
             match kind {
@@ -179,7 +187,10 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         };
         let result = result.await;
         self.visit.is_in_a_statement(false);
-        self.noted(result)
+        self.noted(match is_new {
+            true => result,
+            false => result.map_err(SqlError::after_the_same_statement::<D>),
+        })
     }
 
     fn refusal(&self, kind: Kind) -> Option<&'static str> {
@@ -281,8 +292,9 @@ impl<D: Dialect> Session for SqlSession<'_, D> {
     }
 
     async fn execute_sql(&mut self, sql: Sql, values: Vec<SqlValue>) -> Result<u64, StorageError> {
-        let statement =
-            async |connection: &mut ConnectionOf<D>| execute::<D>(connection, &sql, values).await;
+        let statement = async |connection: &mut ConnectionOf<D>| {
+            all_columns::execute::<D>(connection, &sql, values).await
+        };
         self.run(&sql, statement).await
     }
 
@@ -291,8 +303,9 @@ impl<D: Dialect> Session for SqlSession<'_, D> {
         sql: Sql,
         values: Vec<SqlValue>,
     ) -> Result<Vec<SqlRow>, StorageError> {
-        let statement =
-            async |connection: &mut ConnectionOf<D>| select::<D>(connection, &sql, values).await;
+        let statement = async |connection: &mut ConnectionOf<D>| {
+            all_columns::select::<D>(connection, &sql, values).await
+        };
         self.run(&sql, statement).await
     }
 
@@ -381,14 +394,11 @@ pub(crate) async fn select<D: Dialect>(
     values: Vec<SqlValue>,
 ) -> Result<Vec<SqlRow>, SqlError> {
     let (sql, arguments) = prepare::<D>(sql, values)?;
-    // Only a text that names no columns returns others after a table was altered.
-    let rows = match D::LOOK_AT_TABLES.filter(|_| sql.as_str().contains('*')) {
-        None => D::Database::fetch_all(connection, sql, arguments).await?,
-        Some(look) => {
-            D::Database::run(connection, look.into_sql_str()).await?;
-            D::Database::fetch_once(connection, sql, arguments).await?
-        }
-    };
+    let rows = D::Database::fetch_all(connection, sql, arguments).await?;
+    values_of::<D>(&rows)
+}
+
+fn values_of<D: Dialect>(rows: &[RowOf<D>]) -> Result<Vec<SqlRow>, SqlError> {
     let Some(first) = rows.first() else {
         return Ok(Vec::new());
     };

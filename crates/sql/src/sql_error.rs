@@ -51,6 +51,8 @@ pub struct ErrorClass {
     pub ends_connection: bool,
     /// True if others who use the same rows are the reason, so that a statement about other rows may work.
     pub of_rows: bool,
+    /// True if the connection keeps a statement from before one of its tables was altered, and does not run it any more.
+    pub of_kept_statement: bool,
 }
 
 impl ErrorClass {
@@ -63,6 +65,7 @@ impl ErrorClass {
             again: false,
             ends_connection: false,
             of_rows: false,
+            of_kept_statement: false,
         }
     }
 
@@ -78,6 +81,13 @@ impl ErrorClass {
     pub fn of_rows(mut self) -> Self {
         self.of_rows = true;
         self
+    }
+
+    /// A table was altered after the connection prepared the statement, and the other connections may keep it, too.
+    #[must_use]
+    pub fn of_kept_statement(mut self) -> Self {
+        self.of_kept_statement = true;
+        self.again().ends_connection()
     }
 
     /// The work may be stored or not.
@@ -223,6 +233,24 @@ impl SqlError {
                 SqlError::Refused {
                     kind,
                     message: message.into_owned(),
+                    source: Some(D::source(error)),
+                }
+            }
+            error => error,
+        }
+    }
+
+    /// Returns the error as it is for a statement that has run before in the same transaction, which keeps others from altering
+    /// its tables: if one was altered, then by the transaction itself, as it would be in every other attempt.
+    #[must_use]
+    pub(crate) fn after_the_same_statement<D: Dialect>(self) -> Self {
+        match self {
+            SqlError::Driver(sqlx::Error::Database(error))
+                if D::error_class(&*error).of_kept_statement =>
+            {
+                SqlError::Refused {
+                    kind: StorageErrorKind::Extension,
+                    message: ALTERED_ITSELF.to_owned(),
                     source: Some(D::source(error)),
                 }
             }
@@ -410,6 +438,8 @@ const RULE_OF_OTHERS: &str = "a column, a rule or a trigger that was added to th
     must be there, which ones fit, and which must be the only ones of their kind";
 const RULE_OF_A_TABLE: &str = "a rule of the table does not take a value: the type or length of a column, NOT NULL, UNIQUE, \
     CHECK, a foreign key, or a trigger";
+const ALTERED_ITSELF: &str = "the transaction has altered a table after it ran the same statement, which would return other \
+    columns now; alter the table in a transaction of its own";
 const NOT_SECURE: &str = "no secure connection could be made; check the keys that begin with 'tls'";
 const CLOSED: &str = "the server, or what stands before it, accepted the connection and closed it; see its log, whether it is \
     starting or stopping, takes so many connections, and is the kind of server that the section names";

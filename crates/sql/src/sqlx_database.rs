@@ -61,6 +61,13 @@ pub trait SqlxDatabase: Database {
         arguments: Self::Arguments,
     ) -> BoxFuture<'_, Result<Self::QueryResult, sqlx::Error>>;
 
+    /// Runs a statement for the rows that it changes, and does not keep it.
+    fn execute_once(
+        connection: &mut Self::Connection,
+        sql: SqlStr,
+        arguments: Self::Arguments,
+    ) -> BoxFuture<'_, Result<Self::QueryResult, sqlx::Error>>;
+
     /// Runs a text of one or several prepared statements that return no rows, and returns the result of each.
     fn execute_each(
         connection: &mut Self::Connection,
@@ -159,6 +166,14 @@ where
         arguments: Self::Arguments,
     ) -> BoxFuture<'_, Result<Self::QueryResult, sqlx::Error>> {
         connection.execute(sqlx::query_with(sql, arguments))
+    }
+
+    fn execute_once(
+        connection: &mut Self::Connection,
+        sql: SqlStr,
+        arguments: Self::Arguments,
+    ) -> BoxFuture<'_, Result<Self::QueryResult, sqlx::Error>> {
+        connection.execute(sqlx::query_with(sql, arguments).persistent(false))
     }
 
     fn execute_each(

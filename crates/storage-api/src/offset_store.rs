@@ -446,6 +446,13 @@ pub trait OffsetStore: Any + Send + Sync {
         false
     }
 
+    /// Returns the error for which calls wait until the store is ready, while it is made ready again and again; `None` if none do.
+    ///
+    /// For what stands in front of a store and holds calls back. A store itself answers each call, and needs no such method.
+    fn trouble(&self) -> Option<StorageError> {
+        None
+    }
+
     /// Closes what the store has open, after its last call.
     ///
     /// # Cancel safety

@@ -175,6 +175,15 @@ impl<R: Refuse> Gate<R> {
         }
     }
 
+    /// Returns the error of the last attempt; `None` before the first one has failed, and once open.
+    pub fn trouble(&self) -> Option<StorageError> {
+        let hall = self.lock();
+        match self.is_open() {
+            true => None,
+            false => hall.cause.clone(),
+        }
+    }
+
     fn set_readiness(&self, to: Readiness) {
         self.readiness.update(|readiness| *readiness = to);
     }

@@ -182,6 +182,11 @@ impl OrderedFront {
         self.front.service().gate().first_attempt().await
     }
 
+    /// Returns the error of the last attempt to initialise; `None` before the first one has failed, and once one worked.
+    pub fn trouble(&self) -> Option<StorageError> {
+        self.front.service().gate().trouble()
+    }
+
     /// Waits for a moment in which no request is queued and no call is in flight.
     ///
     /// # Cancel safety

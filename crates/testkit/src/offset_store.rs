@@ -517,4 +517,8 @@ impl<H: Hook<OffsetStores>> OffsetStore for Intercepted<OffsetStores, H> {
         let declared = self.declared;
         declared.unwrap_or_else(|| self.store.has_transactions())
     }
+
+    fn trouble(&self) -> Option<StorageError> {
+        self.store.trouble()
+    }
 }

@@ -154,3 +154,85 @@ async fn an_altered_table_shows_all_its_rows_and_columns() {
         assert_eq!(persistence.transact(None, work).await.unwrap(), 2);
     }
 }
+
+/// The driver's thread panicked over the rows, which are not read.
+#[actix::test]
+async fn a_statement_that_returns_what_it_changed_knows_an_altered_table() {
+    let place = Place::new("sqlite", "altered_returning");
+    let (persistence, other) = (place.open().await, place.open().await);
+    place.make_tables(&persistence).await;
+    let table = place.table("sums");
+    let run = async |on: &Persistence, sql: String| {
+        let work = SessionWork::new(move |session| {
+            Box::pin(async move { Ok(session.execute(Sql::assert_safe(sql), []).await?) })
+        });
+        on.transact(None, work).await.unwrap()
+    };
+    run(
+        &other,
+        format!("INSERT INTO {table} VALUES ('', 1, 2), ('a', 1, 2)"),
+    )
+    .await;
+    let update = format!("UPDATE {table} SET total = total + 1 RETURNING *");
+    for change in [
+        "ADD COLUMN note INTEGER DEFAULT 2",
+        "ADD COLUMN more TEXT",
+        "DROP COLUMN note",
+    ] {
+        assert_eq!(run(&persistence, update.clone()).await, 2);
+        run(&other, format!("ALTER TABLE {table} {change}")).await;
+        assert_eq!(run(&persistence, update.clone()).await, 2, "{change}");
+    }
+    assert_eq!(place.found(&persistence).await, (0, 2, 16));
+}
+
+/// Adds a column to the table between two looks at all of them.
+struct Widens(Totals);
+
+#[async_trait]
+impl ExactlyOnceHandler<EventEnvelope<Added>> for Widens {
+    async fn handle(
+        &self,
+        session: &mut dyn Session,
+        item: &EventEnvelope<Added>,
+    ) -> Result<(), ExtensionError> {
+        let Self(totals) = self;
+        let alter = format!("ALTER TABLE {} ADD COLUMN note TEXT", totals.table);
+        let id = item.persistence_id.as_str();
+        session.select(totals.select(), [id.into()]).await?;
+        session.execute(Sql::assert_safe(alter), []).await?;
+        session.select(totals.select(), [id.into()]).await?;
+        Ok(())
+    }
+}
+
+/// It was tried again for ever, as if others had altered the table.
+#[cfg(feature = "postgres")]
+#[actix::test]
+async fn a_handler_that_alters_what_it_has_read_halts_its_share() {
+    let place = Place::new("postgres", "widens");
+    let persistence = place.open().await;
+    place.make_tables(&persistence).await;
+    let new = persistence.projection("widens");
+    let new = new.of_events::<Added>(None, EventSelection::all());
+    let quick = new.unwrap().with(|settings| {
+        settings.max_attempts = 2;
+        settings.min_back_off = Duration::from_millis(5);
+        settings.max_back_off = Duration::from_millis(20);
+    });
+    let table = place.table("sums");
+    let projection = quick.exactly_once(Widens(Totals { table })).unwrap();
+    add(&persistence, 1, 1..=1).await;
+    let halted = async {
+        loop {
+            let record = projection.record().await.unwrap();
+            let shares = record.map(|record| record.shares).unwrap_or_default();
+            if let Some(reason) = shares.first().and_then(|share| share.halted.clone()) {
+                return reason;
+            }
+        }
+    };
+    let reason = tokio::time::timeout(LONG / 4, halted).await.unwrap();
+    assert!(reason.contains("the transaction has altered"), "{reason}");
+    assert!(persistence.stop(LONG).await.is_complete());
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use actix_persistence_sql::{
     Connector, Role, ServerEndpoint, ServerSource, SqlError, SqlNames, Tls, TlsMode, get_integer,
-    get_optional_integer, get_text,
+    get_text,
 };
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::mysql::{MySqlConnectOptions, MySqlRow, MySqlSslMode};
@@ -148,7 +148,7 @@ impl Server {
             flush_log_at_commit: get_integer::<Mysql>(row, 2)?,
             has_binary_log: get_integer::<Mysql>(row, 3)? != 0,
             sync_binary_log: get_integer::<Mysql>(row, 4)?,
-            is_read_only: get_optional_integer::<Mysql>(row, 5)?.unwrap_or_default() != 0,
+            is_read_only: is_read_only(&get_text::<Mysql>(row, 5)?),
             logs_statements: get_text::<Mysql>(row, 6)? == "STATEMENT",
         })
     }
@@ -321,6 +321,12 @@ fn limits(options: &MysqlOptions, role: Role) -> SqlNames {
         .text("statement_seconds", &statement.as_secs_f64().to_string())
         .text("statement_milliseconds", &statement.as_millis().to_string())
         .text("transaction_seconds", &seconds(transaction).to_string())
+}
+
+/// Returns whether clients cannot write, by the value of `read_only`: a flag, or the name of a level (MDEV-36425), such
+/// as `NO_LOCK`.
+fn is_read_only(value: &str) -> bool {
+    !matches!(value, "" | "0" | "OFF")
 }
 
 /// Returns the numbers of a version such as `10.11.6-MariaDB-log` or `8.0.36`; some servers of MariaDB put `5.5.5-`

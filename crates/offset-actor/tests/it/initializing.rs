@@ -33,6 +33,22 @@ fn what_waiting_cannot_cure_is_answered_at_once() {
 }
 
 #[test]
+fn the_trouble_of_a_store_is_the_error_of_the_last_attempt() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::starting(settings());
+        let initialize = fixture.calls.expect(Operation::Initialize).await;
+        assert!(fixture.handle.trouble().is_none());
+        initialize.fail(StorageErrorKind::Unavailable);
+        assert!(!fixture.handle.first_attempt().await.unwrap());
+        let trouble = fixture.handle.trouble().unwrap();
+        assert_eq!(trouble.kind(), StorageErrorKind::Unavailable);
+        done(fixture.calls.expect(Operation::Initialize).await);
+        fixture.handle.ready().await.unwrap();
+        assert!(fixture.handle.trouble().is_none());
+    });
+}
+
+#[test]
 fn no_more_requests_are_held_than_the_setting_allows() {
     on_paused_clock(async {
         let mut few = settings();

@@ -3,6 +3,7 @@
 //! Every test has a database of its own on the server that `cargo xtask test` starts, or the environment names.
 #![allow(clippy::unwrap_used)]
 
+mod altered_tables;
 mod announcements;
 mod base;
 mod bound_holders;

@@ -302,12 +302,16 @@ impl<S: Source> Running<S> {
 
     /// Asks for the retries again that were broken off between two items, so that the next owner goes on with them, unless
     /// somebody wants something else.
+    ///
+    /// Gives up after the first error: while the store is away, a stop would wait for a time-out for each of them.
     pub(super) async fn ask_again(&self) {
         let key = &self.claim.projection;
-        for id in &self.parked.retried {
+        for (asked, id) in self.parked.retried.iter().enumerate() {
             let again = ProjectionChange::RetryAgain(id.clone());
             if let Err(error) = self.runner.store.change(key, again).await {
-                tracing::warn!(projection = %key, ?id, error = chain_of(&error), "a retry was broken off");
+                let left = self.parked.retried.len() - asked;
+                tracing::warn!(projection = %key, ?id, left, error = chain_of(&error), "retries were broken off");
+                return;
             }
         }
     }

@@ -54,6 +54,8 @@ pub(super) struct Running<S: Source> {
     pub(super) parked: Parked,
     /// The number of items that are still handed over alone, after a failure or the end of a process.
     pub(super) alone: usize,
+    /// The number of attempts that were counted since the progress has changed.
+    pub(super) attempts: u32,
     /// True if the owner before did not release the share, until something is stored: it may have ended in a handler.
     pub(super) was_broken_off: bool,
     pub(super) back_off: BackOff,
@@ -77,6 +79,7 @@ impl<S: Source> ShareRunner<S> {
             } else {
                 0
             },
+            attempts: taken.attempts,
             was_broken_off: !taken.was_released,
             back_off: back_off(),
             parked: Parked::new(settings.lease / 4, back_off()),

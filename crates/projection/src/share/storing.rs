@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use actix_persistence_storage_api::{
-    ProgressCommit, StorageError, StorageErrorKind, Timestamp, Unparked,
+    ProgressCommit, ShareRecord, StorageError, StorageErrorKind, Timestamp, Unparked,
 };
 use tokio::time::{Instant, sleep};
 
@@ -36,7 +36,10 @@ impl<S: Source> Running<S> {
 
     pub(super) fn has_stored(&mut self, commit: &ProgressCommit) {
         // What is retried is another item than the next one of the share.
-        self.was_broken_off &= commit.to == self.progress;
+        if commit.to != self.progress {
+            self.was_broken_off = false;
+            self.attempts = 0;
+        }
         self.progress.clone_from(&commit.to);
         self.back_off.reset();
         let parked = self.parked.number();
@@ -86,11 +89,7 @@ impl<S: Source> Running<S> {
 
     /// Returns whether a commit of this owner is stored; `None` if the share is no longer its own.
     async fn is_stored(&self, commit: &ProgressCommit) -> Result<Option<bool>, StorageError> {
-        let store = &self.runner.store;
-        let record = store.read(&self.claim.projection).await?;
-        let shares = record.map(|record| record.shares).unwrap_or_default();
-        let share = shares.get(usize::from(self.claim.share));
-        let Some(share) = share.filter(|share| share.epoch == self.claim.epoch) else {
+        let Some(share) = self.stored_share().await? else {
             return Ok(None);
         };
         // The progress says nothing if it was to stay as it is; then the items do.
@@ -104,6 +103,15 @@ impl<S: Source> Running<S> {
         })
     }
 
+    /// Returns the share as it is stored; `None` if it is no longer that of this owner.
+    async fn stored_share(&self) -> Result<Option<ShareRecord>, StorageError> {
+        let store = &self.runner.store;
+        let record = store.read(&self.claim.projection).await?;
+        let shares = record.map(|record| record.shares).unwrap_or_default();
+        let share = shares.into_iter().nth(usize::from(self.claim.share));
+        Ok(share.filter(|share| share.epoch == self.claim.epoch))
+    }
+
     async fn is_unparked(&self, unparked: &Unparked) -> Result<bool, StorageError> {
         let (key, id) = (&self.claim.projection, &unparked.persistence_id);
         let items = self.runner.store.parked_items(key, id, 1).await?;
@@ -111,13 +119,35 @@ impl<S: Source> Running<S> {
         Ok(first.is_none_or(|first| first.place > *unparked.places.end()))
     }
 
+    /// Counts an attempt, and returns how many were counted since the progress has changed; no fewer than were made.
     pub(super) async fn count_attempt(&mut self) -> Turn<u32> {
         loop {
             self.lease_lasts().await?;
             let counted = self.runner.store.count_attempt(&self.claim).await;
-            if let Some(attempt) = self.unless_lost(counted).await? {
+            let may_be_counted = counted.as_ref().is_err_and(|error| !error.is_not_stored());
+            let mut counted = self.unless_lost(counted).await?;
+            if may_be_counted {
+                counted = self.counted_attempt().await?;
+            }
+            if let Some(attempt) = counted {
+                self.attempts = attempt;
                 return ControlFlow::Continue(attempt);
             }
+        }
+    }
+
+    /// Returns the number of attempts after one whose reply was lost; `None` if it was not counted.
+    async fn counted_attempt(&mut self) -> Turn<Option<u32>> {
+        loop {
+            let share = self.stored_share().await;
+            let Some(share) = self.unless_lost(share).await? else {
+                continue;
+            };
+            let Some(share) = share else {
+                return ControlFlow::Break(End::Lost);
+            };
+            let is_counted = share.attempts > self.attempts;
+            return ControlFlow::Continue(is_counted.then_some(share.attempts));
         }
     }
 
@@ -150,10 +180,8 @@ impl<S: Source> Running<S> {
                 break;
             }
         }
-        self.runner.board.change(claim.share, |share| {
-            share.state = ShareState::Halted;
-            share.error = Some(reason.into());
-        });
+        let board = &self.runner.board;
+        board.change(claim.share, |share| share.halt(reason.into()));
         ControlFlow::Break(End::Halted)
     }
 

@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_projection::{OnFailure, Projection, ShareState};
-use actix_persistence_storage_api::{OffsetStore, Operation, ParkedRequest, ProjectionChange};
+use actix_persistence_storage_api::{
+    OffsetStore, Operation, ParkedRequest, ProjectionChange, StorageErrorKind,
+};
+use actix_persistence_testkit::Fault;
 
 use crate::fixture::{Fixture, Heard, LONG, id_in, key, until};
 
@@ -34,6 +37,31 @@ async fn attempts_that_a_stop_has_prevented_give_nothing_up() {
     until(async || heard.words() == ["one"]).await;
     until(async || fixture.record().await.unwrap().shares[0].attempts == 0).await;
     assert_eq!(projection.skipped(1).await.unwrap(), []);
+    projection.stop().await;
+}
+
+/// Each lost reply took one of the attempts away.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_attempt_whose_reply_is_lost_is_counted_once() {
+    let fixture = Fixture::new();
+    let store = fixture.offset_store();
+    let lost = Fault::new(StorageErrorKind::Timeout).with_unknown_effect();
+    let lost = store.on(Operation::CountAttempt).store_but_fail(lost);
+    fixture.say(&id_in(0), 1, "one").await;
+    let heard = Heard::new();
+    heard.refuse("one");
+    let projection = fixture.start(store, Arc::clone(&heard), |settings| {
+        settings.max_attempts = 3;
+    });
+    until(async || {
+        let record = fixture.record().await;
+        record.is_some_and(|record| record.shares[0].halted.is_some())
+    })
+    .await;
+    assert_eq!(fixture.record().await.unwrap().shares[0].attempts, 3);
+    assert_eq!(lost.met(), 3);
+    // Once in a group, and then alone.
+    assert_eq!(heard.begun().len(), 4);
     projection.stop().await;
 }
 

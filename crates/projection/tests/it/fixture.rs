@@ -89,7 +89,7 @@ impl Fixture {
     /// Starts a projection of all events, with a lease that is renewed all the time.
     pub(crate) fn start(
         &self,
-        store: Arc<Intercepted<OffsetStores>>,
+        store: Arc<impl OffsetStore>,
         handler: Arc<Heard>,
         change: impl FnOnce(&mut ProjectionSettings),
     ) -> Projection {
@@ -100,7 +100,7 @@ impl Fixture {
     pub(crate) fn start_of(
         &self,
         selection: EventSelection,
-        store: Arc<Intercepted<OffsetStores>>,
+        store: Arc<impl OffsetStore>,
         handler: Arc<Heard>,
         change: impl FnOnce(&mut ProjectionSettings),
     ) -> Projection {

@@ -15,3 +15,4 @@ mod pieces;
 mod reading_on;
 mod removing;
 mod stopping;
+mod store_in_trouble;

@@ -274,6 +274,8 @@ async fn one_parked_id_too_many_halts_the_share_with_the_reason() {
         shares.get(&0).map(|share| share.state) == Some(ShareState::Halted)
     };
     until(is_halted).await;
+    let share = projection.status().shares[&0].clone();
+    assert_eq!((share.parked, share.busy_with), (0, None));
     assert_eq!(projection.parked(None, 10).await.unwrap().len(), 2);
     let reason = fixture.record().await.unwrap().shares[0].halted.clone();
     let reason = reason.unwrap();
@@ -385,6 +387,31 @@ async fn a_request_made_while_a_stop_asks_again_for_its_retry_stays() {
     tokio::join!(next.stop(), asks_meanwhile);
     let ids = other.parked(&key(), 0..=1023, None, 10).await.unwrap();
     assert_eq!(ids[0].request, Some(ParkedRequest::DropAll));
+}
+
+/// Each of them could last for the time-out of a call.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_asks_a_store_that_is_away_for_one_of_many_retries() {
+    let fixture = Fixture::new();
+    let heard = Heard::new();
+    heard.refuse("bad");
+    for name in ["a", "b", "c"] {
+        let id = PersistenceId::of("Talker", name);
+        fixture.say(&id, 1, "bad").await;
+    }
+    let store = fixture.offset_store();
+    let parking = fixture.start(Arc::clone(&store), Arc::clone(&heard), parks);
+    until(async || fixture.record().await.is_some_and(|it| it.parked == 3)).await;
+    parking.stop().await;
+    parked_request(&*store, ParkedRequest::Retry).await;
+    let begun = store.on(Operation::BeginRetry);
+    let begun = begun.fail(Fault::new(StorageErrorKind::Unavailable));
+    let next = fixture.start(Arc::clone(&store), heard, parks);
+    until(async || begun.met() > 0).await;
+    let asked = store.on(Operation::ChangeProjection);
+    let asked = asked.fail(Fault::new(StorageErrorKind::Timeout));
+    next.stop().await;
+    assert_eq!(asked.met(), 1);
 }
 
 /// The other ids of the share waited until the last item of a long retry was handled.

@@ -53,7 +53,9 @@ fn in_causes<D: Dialect>(error: &(dyn Error + 'static)) -> Option<ErrorClass> {
         StorageErrorKind::Unavailable | StorageErrorKind::Timeout
     );
     let is_trouble = class.again || class.ends_connection || is_out_of_reach;
-    is_trouble.then_some(class)
+    // A connection that was lent is closed: what the code prepared with it was prepared in the same transaction, in which the
+    // code has altered the table itself.
+    (is_trouble && !class.of_kept_statement).then_some(class)
 }
 
 fn class_of<D: Dialect>(error: &sqlx::Error) -> ErrorClass {

@@ -74,6 +74,17 @@ fn a_server_that_may_lose_commits_is_refused_unless_that_is_wanted() {
     server("8.4.0").check_writing(&options()).unwrap();
 }
 
+/// As a number, each of the names would be 0.
+#[test]
+fn every_level_of_read_only_keeps_writers_away() {
+    for writable in ["0", "OFF"] {
+        assert!(!is_read_only(writable), "{writable}");
+    }
+    for level in ["1", "ON", "NO_LOCK", "NO_LOCK_NO_ADMIN"] {
+        assert!(is_read_only(level), "{level}");
+    }
+}
+
 #[test]
 fn limits_must_fit_into_a_packet() {
     let fits = |bytes| options().with_store(|store| store.with_max_event_bytes(bytes));
