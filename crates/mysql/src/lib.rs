@@ -2,6 +2,8 @@
 
 mod journal;
 
+#[cfg(debug_assertions)]
+mod compiled;
 mod connection;
 mod dialect;
 #[cfg(feature = "sqlx-0_9")]

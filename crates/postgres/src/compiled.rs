@@ -1,0 +1,12 @@
+//! The code of the stores on this database, compiled once for all crates that use them.
+
+use actix_persistence_storage_api::Plugin;
+
+use crate::PostgresPlugin;
+
+/// Makes the plugin, and with it all that its stores are generic over.
+///
+/// A debug build takes generic code from the crates below where these have compiled it. Without this none had, and each
+/// test program compiled it again. A release build does not share such code.
+#[used]
+static STORES: fn() -> Box<dyn Plugin> = || Box::new(PostgresPlugin::new());
