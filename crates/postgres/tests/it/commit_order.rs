@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use actix_persistence_storage_api::{Journal, PurgeProgress};
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use crate::database::{TestDatabase, execute};
@@ -259,6 +260,37 @@ async fn a_confirmed_page_says_that_there_is_more_above_an_idle_transaction() {
         reader.read_to_the_end().await;
         assert_eq!(reader.seen.len(), 2 * round);
         execute(&mut idle, "ROLLBACK").await;
+    }
+}
+
+/// The reader's own event is above a writer that is under way, and is not confirmed; the purged one is below that writer.
+#[tokio::test]
+async fn a_confirmed_page_passes_what_was_purged_below_a_writer() {
+    const ROUNDS: usize = 10;
+    let place = Place::new().await;
+    let other = place.journal().await;
+    let mut reader = Reader::new(&place);
+    for _ in 0..ROUNDS {
+        reader.read_to_the_end().await;
+        store(&other, &id("purged"), 1).await;
+        while other.purge(&id("purged")).await.unwrap() != PurgeProgress::Done {}
+        let mut writer = place.connection().await;
+        execute(
+            &mut writer,
+            format!("BEGIN; {ANNOUNCE}; SELECT pg_current_xact_id()"),
+        )
+        .await;
+        store(&reader.journal, &id("own"), 1).await;
+        reader.read_to_the_end().await;
+        let mut new = Reader::new(&place);
+        new.read_to_the_end().await;
+        assert!(
+            reader.offset.has_reached(&new.offset),
+            "{} before {}",
+            reader.offset,
+            new.offset
+        );
+        execute(&mut writer, "ROLLBACK").await;
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn insert(id: &str, number: u64) -> String {
 pub(crate) struct Reader {
     /// It does not prepare its tables: that would change what tests look at.
     pub(crate) journal: PostgresJournal,
-    offset: EventOffset,
+    pub(crate) offset: EventOffset,
     pub(crate) seen: Vec<Position>,
 }
 

@@ -22,6 +22,8 @@ struct Claim {
     first: i64,
     /// In the order of their places.
     events: Vec<Kept>,
+    /// The number up to which the page goes on: no event of the partition is there that it does not return.
+    up_to: i64,
 }
 
 /// The answer of the database to claims.
@@ -109,12 +111,9 @@ pub(super) async fn read<D: Dialect>(
         for event in claim.selected(query) {
             page.add(event, claim.partition, statements);
         }
-        // Writers that are under way may hold back what was stored after them.
-        if let Some(last) = claim.last() {
-            page.offset.pass(claim.partition, last);
-            // The tail of a journal is read once.
-            recent.forget(claim.partition, last);
-        }
+        page.offset.pass(claim.partition, claim.up_to);
+        // The tail of a journal is read once.
+        recent.forget(claim.partition, claim.up_to);
     }
     Ok(Some(page.into_page(answer.more)))
 }
@@ -137,7 +136,7 @@ async fn ask_for_one<D: Dialect>(
     let mut values = Values::<D>::with_capacity(3);
     values.integer(claim.first);
     values.integer(claim.first);
-    values.integer(claim.last().unwrap_or(claim.first));
+    values.integer(claim.up_to);
     let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
     let row = rows.first().ok_or_else(no_sums)?;
     let of_partition = OfPartition {
@@ -178,7 +177,7 @@ fn text_for(
         text.text(" AND e.ordering BETWEEN ");
         text.integer(claim.first);
         text.text(" AND ");
-        text.integer(claim.last().unwrap_or(claim.first));
+        text.integer(claim.up_to);
         text.text(")");
     }
     text.sql(after_ranges);
@@ -220,7 +219,7 @@ impl Answer {
                 .iter()
                 .find(|claim| claim.partition == part.partition);
             let last = match claim {
-                Some(claim) => claim.last(),
+                Some(claim) => Some(claim.up_to),
                 None => query
                     .after
                     .position(part.partition)
@@ -243,23 +242,24 @@ impl Claim {
         let after = query.after.position(partition);
         let first = after.filter(|after| after.event.is_none())?.ordering;
         let events = recent.of(partition, first);
-        (!events.is_empty()).then_some(Self {
+        let up_to = events.last()?.ordering;
+        Some(Self {
             partition,
             first,
             events,
+            up_to,
         })
     }
 
-    fn last(&self) -> Option<i64> {
-        Some(self.events.last()?.ordering)
-    }
-
-    /// Gives up what is not complete yet; returns whether what is left is all there is.
+    /// Gives up what is not complete yet, because of writers that are under way; returns whether what is left is all there is.
+    ///
+    /// What was removed up to there is passed by with it.
     fn is_confirmed(&mut self, base: i64, answer: &Answer) -> bool {
         let Some(found) = answer.of_partitions.get(&i64::from(self.partition.nr())) else {
             return false;
         };
-        self.events.retain(|kept| kept.ordering <= found.up_to);
+        self.up_to = self.up_to.min(found.up_to);
+        self.events.retain(|kept| kept.ordering <= self.up_to);
         let mut sums = Sums::default();
         for kept in &self.events {
             sums.events += 1;
