@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use actix_persistence_sql_tests::Tables;
 use actix_persistence_storage_api::{
     ChangeHandler, ExtensionError, Payload, Session, SessionWork, StateChange, StateExtensions,
-    StateStore, StateUpdate, StorageError, StorageErrorKind,
+    StateUpdate, StorageError, StorageErrorKind,
 };
 use async_trait::async_trait;
 
