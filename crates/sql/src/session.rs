@@ -9,6 +9,7 @@ mod trouble;
 use std::any::Any;
 use std::collections::HashSet;
 use std::hash::BuildHasher;
+use std::mem;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,8 +54,8 @@ pub(crate) struct SqlSession<'c, D: Dialect> {
     failed: Option<SqlError>,
     /// True if a statement has committed what came before it.
     has_committed: bool,
-    /// The hashes of the texts that have run.
-    texts: HashSet<u64>,
+    /// The hashes of the statements that have run, as the driver keeps them: by their texts and the types of their values.
+    statements: HashSet<u64>,
 }
 
 impl<'c, D: Dialect> SqlSession<'c, D> {
@@ -86,7 +87,7 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
             has_lent: false,
             failed: None,
             has_committed: false,
-            texts: HashSet::new(),
+            statements: HashSet::new(),
         })
     }
 
@@ -155,10 +156,19 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         }
     }
 
+    /// Notes that a statement is run, and returns whether none of this text and these types of values was before.
+    fn is_new(&mut self, sql: &Sql, values: &[SqlValue]) -> bool {
+        let types: Vec<_> = values.iter().map(mem::discriminant).collect();
+        let statement = (sql.as_str(), types);
+        let hash = self.statements.hasher().hash_one(statement);
+        self.statements.insert(hash)
+    }
+
     /// Runs what is a statement of this text, and looks whether the transaction is there afterwards where it may not be.
     async fn run<T>(
         &mut self,
         sql: &Sql,
+        is_new: bool,
         statement: impl AsyncFnOnce(&mut ConnectionOf<D>) -> Result<T, SqlError>,
     ) -> Result<T, StorageError> {
         self.check_usable()?;
@@ -171,8 +181,6 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         if kind != Kind::Rows {
             self.visit.may_change_anything();
         }
-        let text = self.texts.hasher().hash_one(sql.as_str());
-        let is_new = self.texts.insert(text);
         self.visit.is_in_a_statement(true);
         let result = async {
             match kind {
@@ -292,10 +300,11 @@ impl<D: Dialect> Session for SqlSession<'_, D> {
     }
 
     async fn execute_sql(&mut self, sql: Sql, values: Vec<SqlValue>) -> Result<u64, StorageError> {
+        let is_new = self.is_new(&sql, &values);
         let statement = async |connection: &mut ConnectionOf<D>| {
             all_columns::execute::<D>(connection, &sql, values).await
         };
-        self.run(&sql, statement).await
+        self.run(&sql, is_new, statement).await
     }
 
     async fn select_sql(
@@ -303,10 +312,11 @@ impl<D: Dialect> Session for SqlSession<'_, D> {
         sql: Sql,
         values: Vec<SqlValue>,
     ) -> Result<Vec<SqlRow>, StorageError> {
+        let is_new = self.is_new(&sql, &values);
         let statement = async |connection: &mut ConnectionOf<D>| {
             all_columns::select::<D>(connection, &sql, values).await
         };
-        self.run(&sql, statement).await
+        self.run(&sql, is_new, statement).await
     }
 
     async fn lend_connection(&mut self) -> Result<&mut (dyn Any + Send), StorageError> {

@@ -240,8 +240,9 @@ impl SqlError {
         }
     }
 
-    /// Returns the error as it is for a statement that has run before in the same transaction, which keeps others from altering
-    /// its tables: if one was altered, then by the transaction itself, as it would be in every other attempt.
+    /// Returns the error as it is for a statement that has run before in the same transaction: if a table was altered since, then
+    /// by the transaction itself, as it would be in every other attempt, because locks keep others from it. They do so only once
+    /// the transaction has gone back to a savepoint, or where it is a function that returns other columns.
     #[must_use]
     pub(crate) fn after_the_same_statement<D: Dialect>(self) -> Self {
         match self {
@@ -438,8 +439,8 @@ const RULE_OF_OTHERS: &str = "a column, a rule or a trigger that was added to th
     must be there, which ones fit, and which must be the only ones of their kind";
 const RULE_OF_A_TABLE: &str = "a rule of the table does not take a value: the type or length of a column, NOT NULL, UNIQUE, \
     CHECK, a foreign key, or a trigger";
-const ALTERED_ITSELF: &str = "the transaction has altered a table after it ran the same statement, which would return other \
-    columns now; alter the table in a transaction of its own";
+const ALTERED_ITSELF: &str = "a table was altered after the transaction ran the same statement, which would return other columns \
+    now; alter tables in a transaction of their own";
 const NOT_SECURE: &str = "no secure connection could be made; check the keys that begin with 'tls'";
 const CLOSED: &str = "the server, or what stands before it, accepted the connection and closed it; see its log, whether it is \
     starting or stopping, takes so many connections, and is the kind of server that the section names";

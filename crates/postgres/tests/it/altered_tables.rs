@@ -117,6 +117,31 @@ async fn what_others_have_altered_is_trouble_that_passes() {
     store.sql().unwrap().transact(read()).await.unwrap();
 }
 
+/// The driver keeps a statement for each set of types: one that has run with a text has not run with NULL.
+#[tokio::test]
+async fn a_kept_statement_is_told_from_one_with_values_of_other_types() {
+    const READ_WITH: &str = "SELECT * FROM public.things WHERE $1::text IS NULL OR a = 1";
+    let place = place().await;
+    let store = place.open().await;
+    let read_with = |values: &'static [Option<&'static str>]| {
+        SessionWork::new(move |session| {
+            Box::pin(async move {
+                for value in values {
+                    session.select(READ_WITH, [(*value).into()]).await?;
+                }
+                Ok(())
+            })
+        })
+    };
+    let transact = async |work| store.sql().unwrap().transact(work).await;
+    transact(read_with(&[None])).await.unwrap();
+    place.run(BY_STATEMENT).await;
+    let both: &[_] = &[Some("a"), None];
+    let error = transact(read_with(both)).await.unwrap_err();
+    assert_eq!(error.kind(), StorageErrorKind::Unavailable, "{error:?}");
+    transact(read_with(both)).await.unwrap();
+}
+
 /// The driver prepares its statements on a connection that is lent for one transaction.
 #[cfg(feature = "sqlx-0_9")]
 #[tokio::test]

@@ -38,7 +38,7 @@ pub(super) async fn select<D: Dialect>(
 /// Lets the connection see how tables are now if a statement may return other columns than before, and returns whether it is to
 /// be prepared anew.
 ///
-/// Only a text that names no columns returns others after a table was altered.
+/// Only a text that does not name its columns returns others after a table was altered, and there is a `*` in it.
 async fn look<D: Dialect>(connection: &mut ConnectionOf<D>, sql: &Sql) -> Result<bool, SqlError> {
     let Some(look) = D::LOOK_AT_TABLES.filter(|_| sql.as_str().contains('*')) else {
         return Ok(false);

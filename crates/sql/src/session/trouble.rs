@@ -53,8 +53,8 @@ fn in_causes<D: Dialect>(error: &(dyn Error + 'static)) -> Option<ErrorClass> {
         StorageErrorKind::Unavailable | StorageErrorKind::Timeout
     );
     let is_trouble = class.again || class.ends_connection || is_out_of_reach;
-    // A connection that was lent is closed: what the code prepared with it was prepared in the same transaction, in which the
-    // code has altered the table itself.
+    // A connection that was lent is closed: what the code prepared with it was prepared in the same transaction. So the code has
+    // altered the table itself, unless others did after it went back to a savepoint.
     (is_trouble && !class.of_kept_statement).then_some(class)
 }
 

@@ -43,8 +43,8 @@ impl From<&'static str> for Sql {
 /// Statements that read and change rows belong here, and savepoints. The transaction and the session are the store's: what
 /// begins or ends a transaction is refused, and so is what sets or resets something for the session, `SET LOCAL` too. What
 /// functions and procedures of the server set does not outlast the transaction. Statements that define tables are part of
-/// the transaction on SQLite and PostgreSQL; PostgreSQL refuses a statement that has run before in the transaction, and
-/// would return other columns after its table was altered there. On MySQL and MariaDB they commit what came before: a
+/// the transaction on SQLite and PostgreSQL; PostgreSQL refuses a statement that would return other columns than when it ran
+/// before in the transaction, because its table was altered since. On MySQL and MariaDB they commit what came before: a
 /// change handler may not run them there, and a transaction of the application that fails after one has an unknown effect.
 ///
 /// Tables whose schema a statement leaves out are those in the schema of the store, which on PostgreSQL its key `schema`
