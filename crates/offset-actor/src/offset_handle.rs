@@ -330,7 +330,8 @@ impl OffsetHandle {
         self.inner.front.first_attempt().await
     }
 
-    /// Returns the error of the last attempt to initialise; `None` before the first one has failed, and once one worked.
+    /// Returns the error of the last attempt to initialise, or that the first one takes too long; `None` before that, and once one
+    /// worked.
     pub fn trouble(&self) -> Option<StorageError> {
         self.inner.front.trouble()
     }

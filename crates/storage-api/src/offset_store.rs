@@ -446,9 +446,10 @@ pub trait OffsetStore: Any + Send + Sync {
         false
     }
 
-    /// Returns the error for which calls wait until the store is ready, while it is made ready again and again; `None` if none do.
+    /// Returns the error for which the store is not ready yet, while it is made ready again and again; `None` if it is ready.
     ///
-    /// For what stands in front of a store and holds calls back. A store itself answers each call, and needs no such method.
+    /// For what stands in front of a store, and holds calls back or refuses them meanwhile. A store itself answers each call, and
+    /// needs no such method.
     fn trouble(&self) -> Option<StorageError> {
         None
     }

@@ -175,7 +175,7 @@ impl<R: Refuse> Gate<R> {
         }
     }
 
-    /// Returns the error of the last attempt; `None` before the first one has failed, and once open.
+    /// Returns the error of the last attempt, or that the first one takes too long; `None` before that, and once open.
     pub fn trouble(&self) -> Option<StorageError> {
         let hall = self.lock();
         match self.is_open() {

@@ -303,10 +303,11 @@ impl<S: Source> Running<S> {
     /// Asks for the retries again that were broken off between two items, so that the next owner goes on with them, unless
     /// somebody wants something else.
     ///
-    /// Gives up after the first error: while the store is away, a stop would wait for a time-out for each of them.
+    /// Gives up after the first error: while the store is away, a stop would wait for a time-out for each of them. The id whose turn
+    /// it was comes last: a commit of unknown outcome may hold its row.
     pub(super) async fn ask_again(&self) {
         let key = &self.claim.projection;
-        for (asked, id) in self.parked.retried.iter().enumerate() {
+        for (asked, id) in self.parked.retried.iter().rev().enumerate() {
             let again = ProjectionChange::RetryAgain(id.clone());
             if let Err(error) = self.runner.store.change(key, again).await {
                 let left = self.parked.retried.len() - asked;

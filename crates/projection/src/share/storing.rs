@@ -119,25 +119,25 @@ impl<S: Source> Running<S> {
         Ok(first.is_none_or(|first| first.place > *unparked.places.end()))
     }
 
-    /// Counts an attempt, and returns how many were counted since the progress has changed; no fewer than were made.
+    /// Counts an attempt, and returns how many this owner and those before it have counted since the progress has changed.
+    ///
+    /// The store may have counted more: a call whose reply was lost may count later. So it never says whether an attempt was made
+    /// that this owner has not made.
     pub(super) async fn count_attempt(&mut self) -> Turn<u32> {
         loop {
             self.lease_lasts().await?;
             let counted = self.runner.store.count_attempt(&self.claim).await;
             let may_be_counted = counted.as_ref().is_err_and(|error| !error.is_not_stored());
-            let mut counted = self.unless_lost(counted).await?;
-            if may_be_counted {
-                counted = self.counted_attempt().await?;
-            }
-            if let Some(attempt) = counted {
-                self.attempts = attempt;
-                return ControlFlow::Continue(attempt);
+            let is_counted = self.unless_lost(counted).await?.is_some();
+            if is_counted || (may_be_counted && self.has_counted_attempt().await?) {
+                self.attempts = self.attempts.saturating_add(1);
+                return ControlFlow::Continue(self.attempts);
             }
         }
     }
 
-    /// Returns the number of attempts after one whose reply was lost; `None` if it was not counted.
-    async fn counted_attempt(&mut self) -> Turn<Option<u32>> {
+    /// Returns whether the next attempt is counted, after the reply of a call that counts it was lost.
+    async fn has_counted_attempt(&mut self) -> Turn<bool> {
         loop {
             let share = self.stored_share().await;
             let Some(share) = self.unless_lost(share).await? else {
@@ -146,8 +146,7 @@ impl<S: Source> Running<S> {
             let Some(share) = share else {
                 return ControlFlow::Break(End::Lost);
             };
-            let is_counted = share.attempts > self.attempts;
-            return ControlFlow::Continue(is_counted.then_some(share.attempts));
+            return ControlFlow::Continue(share.attempts > self.attempts);
         }
     }
 

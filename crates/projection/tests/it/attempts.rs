@@ -7,7 +7,7 @@ use actix_persistence_projection::{OnFailure, Projection, ShareState};
 use actix_persistence_storage_api::{
     OffsetStore, Operation, ParkedRequest, ProjectionChange, StorageErrorKind,
 };
-use actix_persistence_testkit::Fault;
+use actix_persistence_testkit::{Fault, OffsetCall};
 
 use crate::fixture::{Fixture, Heard, LONG, id_in, key, until};
 
@@ -62,6 +62,33 @@ async fn an_attempt_whose_reply_is_lost_is_counted_once() {
     assert_eq!(lost.met(), 3);
     // Once in a group, and then alone.
     assert_eq!(heard.begun().len(), 4);
+    projection.stop().await;
+}
+
+/// The call is over for the projection, and the share shows nothing of it yet: the store counts twice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_attempt_that_is_counted_late_gives_up_nothing_untried() {
+    let fixture = Fixture::new();
+    count(&fixture, 0, false).await;
+    let store = fixture.offset_store();
+    let counts = store.on(Operation::CountAttempt).hold();
+    fixture.say(&id_in(0), 1, "one").await;
+    let heard = Heard::new();
+    let projection = fixture.start(store, Arc::clone(&heard), |settings| {
+        settings.max_attempts = 1;
+        settings.on_failure = OnFailure::Skip;
+    });
+    let late = counts.next().await;
+    let OffsetCall::CountAttempt { claim } = late.call().clone() else {
+        unreachable!("{late:?}");
+    };
+    late.fail(Fault::new(StorageErrorKind::Timeout).with_unknown_effect());
+    let again = counts.next().await;
+    let inner = fixture.storage.offset_store();
+    assert_eq!(inner.count_attempt(&claim).await.unwrap(), 1);
+    again.pass();
+    until(async || heard.words() == ["one"]).await;
+    assert_eq!(projection.skipped(1).await.unwrap(), []);
     projection.stop().await;
 }
 
