@@ -2,7 +2,7 @@
 
 mod journal;
 
-#[cfg(debug_assertions)]
+#[cfg(all(debug_assertions, not(test)))]
 mod compiled;
 mod connection;
 mod dialect;

@@ -67,13 +67,15 @@ pub(crate) const COMMIT: &str = "COMMIT";
 pub(crate) const ROLLBACK: &str = "ROLLBACK";
 
 /// Selects the facts about a session. Rows: version, encoding of the server, that of the client, whether nothing can be
-/// written, whether commits reach the disk.
+/// written, whether commits reach the disk, number, beginning.
+///
+/// It calls the function that is below `pg_stat_activity`: each new session would first read the definition of the view.
 pub(crate) const SESSION: &str = "\
 SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding'),
        current_setting('client_encoding'),
        current_setting('transaction_read_only') = 'on' OR pg_is_in_recovery(),
        current_setting('fsync') = 'on', pg_backend_pid(),
-       COALESCE((SELECT a.backend_start::text FROM pg_stat_activity AS a WHERE a.pid = pg_backend_pid()), '')";
+       COALESCE((SELECT a.backend_start::text FROM pg_stat_get_activity(pg_backend_pid()) AS a), '')";
 
 /// Selects what only the driver's connection can change, and what statements of the store depend on: for whom they run, and
 /// what they may leave out without a word.

@@ -11,7 +11,7 @@ use actix_persistence_offset_actor::{OffsetSettings, OffsetStoreProxy};
 use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
 use actix_persistence_state_actor::{StateSettings, StateStoreProxy};
 use actix_persistence_storage_api::{
-    Journal, OffsetStore, Plugin, Section, SnapshotStore, StateExtensions, StateStore,
+    ConfigErrors, Journal, OffsetStore, Plugin, Section, SnapshotStore, StateExtensions, StateStore,
 };
 use actix_persistence_tck::{BoxError, Fixture, Fronts, JournalPerf, Kit};
 use async_trait::async_trait;
@@ -123,16 +123,27 @@ struct Places<S> {
 
 type Free = Arc<Mutex<Vec<Tables>>>;
 
-/// The tables of a place that there are.
+/// The tables of a place that there are, and connections to them.
 struct Tables {
     number: usize,
     made: BTreeSet<StoreKind>,
+    open: Option<Open>,
+}
+
+/// A plugin whose connections stay open from one case to the next: to open them takes longer than most cases.
+struct Open {
+    plugin: Box<dyn Plugin>,
+    /// Connections live as long as a store that uses them; this one does nothing else.
+    _store: Arc<dyn SnapshotStore>,
 }
 
 /// A place for one case.
 struct Place {
     number: usize,
     made: tokio::sync::Mutex<BTreeSet<StoreKind>>,
+    open: Mutex<Option<Open>>,
+    /// True once the case has opened a store.
+    is_in_use: AtomicBool,
     /// True if no later case may use it.
     is_used_up: AtomicBool,
     free: Free,
@@ -141,9 +152,11 @@ struct Place {
 impl Drop for Place {
     fn drop(&mut self) {
         if !self.is_used_up.load(Ordering::Relaxed) {
+            let open = self.open.get_mut();
             let tables = Tables {
                 number: self.number,
                 made: std::mem::take(self.made.get_mut()),
+                open: open.unwrap_or_else(PoisonError::into_inner).take(),
             };
             let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
             free.push(tables);
@@ -186,10 +199,13 @@ impl<S: KitServer> Places<S> {
         let tables = tables.unwrap_or_else(|| Tables {
             number: self.next.fetch_add(1, Ordering::Relaxed),
             made: BTreeSet::new(),
+            open: None,
         });
         Place {
             number: tables.number,
             made: tokio::sync::Mutex::new(tables.made),
+            open: Mutex::new(tables.open),
+            is_in_use: AtomicBool::new(false),
             is_used_up: AtomicBool::new(false),
             free: Arc::clone(&self.free),
         }
@@ -206,6 +222,29 @@ impl<S: KitServer> Places<S> {
             made.insert(kind);
         }
         self.server.application(place.number)
+    }
+
+    /// Opens a store in a place that later cases may use. The first one of a case has the connections of the cases before,
+    /// each further one connections of its own: it stands for a restart, or for another process.
+    fn open<T>(
+        &self,
+        place: &Place,
+        section: &Section,
+        store: impl FnOnce(&dyn Plugin) -> Result<T, ConfigErrors>,
+    ) -> Result<T, ConfigErrors> {
+        if place.is_in_use.swap(true, Ordering::Relaxed) {
+            return store(&*self.server.plugin());
+        }
+        let mut open = place.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = match &mut *open {
+            Some(open) => open,
+            none => {
+                let plugin = self.server.plugin();
+                let _store = plugin.snapshot_store(section)?;
+                none.insert(Open { plugin, _store })
+            }
+        };
+        store(&*open.plugin)
     }
 }
 
@@ -229,12 +268,12 @@ impl<S: KitServer> Fixture for Places<S> {
 
     async fn journal(&self, place: &Place) -> Result<Arc<dyn Journal>, BoxError> {
         let section = self.section(place, StoreKind::Journal).await;
-        Ok(self.server.plugin().journal(&section)?)
+        Ok(self.open(place, &section, |plugin| plugin.journal(&section))?)
     }
 
     async fn snapshot_store(&self, place: &Place) -> Result<Arc<dyn SnapshotStore>, BoxError> {
         let section = self.section(place, StoreKind::SnapshotStore).await;
-        Ok(self.server.plugin().snapshot_store(&section)?)
+        Ok(self.open(place, &section, |plugin| plugin.snapshot_store(&section))?)
     }
 
     async fn state_store(&self, place: &Place) -> Result<Arc<dyn StateStore>, BoxError> {

@@ -4,6 +4,7 @@ mod account;
 mod certificate;
 mod database;
 mod error;
+#[cfg(feature = "fault-proxy")]
 mod fault_proxy;
 mod home;
 mod mariadb;
@@ -18,6 +19,7 @@ mod watcher;
 
 pub use database::Database;
 pub use error::ServerError;
+#[cfg(feature = "fault-proxy")]
 pub use fault_proxy::{Cut, Direction, FaultProxy, Flow};
 pub use home::remove_all;
 pub use server::Server;
