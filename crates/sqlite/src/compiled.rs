@@ -6,7 +6,7 @@ use crate::SqlitePlugin;
 
 /// Makes the plugin, and with it all that its stores are generic over.
 ///
-/// A debug build takes generic code from the crates below where these have compiled it. Without this none had, and each
-/// test program compiled it again. A release build does not share such code.
+/// A build without optimisation takes generic code from the crates below where these have compiled it. Without this none had,
+/// and each program that opens a store compiled it again, whenever it was built. Optimised code is not shared.
 #[used]
 static STORES: fn() -> Box<dyn Plugin> = || Box::new(SqlitePlugin::new());

@@ -8,12 +8,11 @@ mod connection;
 mod dialect;
 #[cfg(feature = "sqlx-0_9")]
 mod driver_session;
-mod options;
-mod session;
-
 mod error;
+mod options;
 mod queries;
 mod schema;
+mod session;
 mod states;
 
 use actix_persistence_sql::{
