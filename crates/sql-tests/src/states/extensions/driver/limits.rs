@@ -66,12 +66,15 @@ pub async fn a_statement_of_the_driver_whose_time_is_over_leaves_no_lock(
     let endless = open(endless.as_handler()).await;
     let plain = open(StateExtensions::default()).await;
     let begun = Instant::now();
-    for number in 0..TIMES {
-        let name = number.to_string();
+    let (mut tried, mut ended) = (0, 0);
+    while ended < TIMES {
+        tried += 1;
+        let name = tried.to_string();
         let error = endless.upsert(state(&name, 1)).await;
         let error = error.expect_err("the handler never ends");
         assert_eq!(error.kind(), StorageErrorKind::Extension, "{error:?}");
-        assert_eq!(error.effect(), Some(Effect::Unknown), "{error:?}");
+        // On a busy machine its time may be over before it has the connection.
+        ended += u32::from(error.effect() == Some(Effect::Unknown));
         store(&*plain, state(&name, 1)).await;
     }
     // The end waits for a second before the statement is ended.
