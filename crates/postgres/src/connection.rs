@@ -151,6 +151,11 @@ impl Connector for PostgresConnector {
         })
     }
 
+    /// The search path of a connection is the schema of its stores, in which statements of the application find their tables.
+    fn shared_as(&self) -> String {
+        format!("{}, schema {}", self.endpoint(), self.options.schema)
+    }
+
     fn conflicting_option(&self, other: &Self) -> Option<&'static str> {
         let differs = self.options.synchronous_commit != other.options.synchronous_commit;
         self.source

@@ -122,6 +122,12 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
     /// messages, and to distinguish one from another; without secrets.
     fn endpoint(&self) -> String;
 
-    /// Returns the first key in which stores on one database must agree and these do not.
+    /// Returns a text that differs for connections which two stores cannot share, because each is set up for its own; no text
+    /// for people, and without secrets.
+    fn shared_as(&self) -> String {
+        self.endpoint()
+    }
+
+    /// Returns the first key in which stores that share connections must agree and these do not.
     fn conflicting_option(&self, other: &Self) -> Option<&'static str>;
 }

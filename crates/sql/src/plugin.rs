@@ -69,7 +69,7 @@ impl<D: Dialect> SqlPlugin<D> {
         }
     }
 
-    /// Returns the number of databases that its stores use now.
+    /// Returns the number of databases that its stores use now; on PostgreSQL each schema of one counts.
     pub fn databases(&self) -> usize {
         let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         let used = owners
@@ -85,8 +85,8 @@ impl<D: Dialect> SqlPlugin<D> {
     ) -> Result<Arc<Connections<D::Connector>>, ConfigErrors> {
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         owners.retain(|_, owner| owner.connections.strong_count() > 0);
-        let endpoint = connector.endpoint();
-        if let Some(owner) = owners.get(&endpoint)
+        let shared_as = connector.shared_as();
+        if let Some(owner) = owners.get(&shared_as)
             && let Some(connections) = owner.connections.upgrade()
         {
             check_same(section, &connector, owner, connections.connector())?;
@@ -97,7 +97,7 @@ impl<D: Dialect> SqlPlugin<D> {
             connections: Arc::downgrade(&connections),
             section: section.path().to_owned(),
         };
-        owners.insert(endpoint, owner);
+        owners.insert(shared_as, owner);
         Ok(connections)
     }
 

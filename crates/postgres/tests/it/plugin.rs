@@ -1,7 +1,8 @@
 //! Sections and the stores made of them.
 
 use actix_persistence_postgres::PostgresPlugin;
-use actix_persistence_storage_api::{Origin, Plugin, Section};
+use actix_persistence_sql_tests::Tables;
+use actix_persistence_storage_api::{Origin, Plugin, Section, SessionWork, StateExtensions};
 
 use crate::place::{Place, id};
 
@@ -19,8 +20,7 @@ fn stores_on_one_database_share_its_connections_however_it_is_spelt() {
         .with("host", "db.example.org")
         .with("user", "me")
         .with("password", "hunter2")
-        .with("database", "bank")
-        .with("schema", "other");
+        .with("database", "bank");
     let store = plugin
         .snapshot_store(&parts)
         .map_err(|errors| errors.to_string());
@@ -31,6 +31,31 @@ fn stores_on_one_database_share_its_connections_however_it_is_spelt() {
     assert_eq!(plugin.databases(), 2);
     drop((journal, store, other));
     assert_eq!(plugin.databases(), 0);
+}
+
+/// The connections of the first one would have shown the tables of its schema to both.
+#[tokio::test]
+async fn statements_of_the_application_find_the_tables_of_their_stores_schema() {
+    let place = Place::new().await;
+    let plugin = PostgresPlugin::new();
+    let of_schema = |name: &str| {
+        let section = place.section().with("schema", name);
+        plugin
+            .state_store(&section, &StateExtensions::default())
+            .unwrap()
+    };
+    let stores = ["one", "two"].map(|name| (name, of_schema(name)));
+    for (name, store) in stores {
+        store.initialize().await.unwrap();
+        let work = SessionWork::new(move |session| {
+            Box::pin(async move {
+                let rows = session.select("SELECT current_schema()::text", []).await?;
+                assert_eq!(rows[0].values(), [name.into()]);
+                Ok(())
+            })
+        });
+        store.sql().unwrap().transact(work).await.unwrap();
+    }
 }
 
 #[test]
