@@ -46,5 +46,5 @@ pub type Pools = actix_persistence_sql::Pools<sqlx::Postgres>;
 
 /// Makes stores in PostgreSQL databases, each from a section with the keys of [`PostgresOptions`].
 ///
-/// Stores on one database, made by one plugin, share its connections.
+/// Stores in one schema of a database, made by one plugin, share its connections.
 pub type PostgresPlugin = SqlPlugin<Postgres>;
