@@ -233,6 +233,6 @@ async fn a_handler_that_alters_what_it_has_read_halts_its_share() {
         }
     };
     let reason = tokio::time::timeout(LONG / 4, halted).await.unwrap();
-    assert!(reason.contains("the transaction has altered"), "{reason}");
+    assert!(reason.contains("altered after the transaction ran"), "{reason}");
     assert!(persistence.stop(LONG).await.is_complete());
 }
