@@ -131,6 +131,14 @@ impl Connector for MysqlConnector {
         )
     }
 
+    /// The server counts in seconds.
+    fn limit_lock_waits(&self, limit: Duration) -> String {
+        let seconds = limit.min(self.options.server.lock_timeout).as_secs().max(1);
+        format!(
+            "; SET SESSION innodb_lock_wait_timeout = {seconds}, SESSION lock_wait_timeout = {seconds}"
+        )
+    }
+
     fn time_limit(&self) -> Option<Duration> {
         Some(self.options.server.client_timeout())
     }

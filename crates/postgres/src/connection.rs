@@ -140,6 +140,11 @@ impl Connector for PostgresConnector {
         )
     }
 
+    fn limit_lock_waits(&self, limit: Duration) -> String {
+        let limit = limit.min(self.options.server.lock_timeout);
+        format!("; SET LOCAL lock_timeout = {}", limit.as_millis().max(1))
+    }
+
     fn time_limit(&self) -> Option<Duration> {
         Some(self.options.server.client_timeout())
     }

@@ -118,6 +118,13 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
     /// Returns the longest time of an operation; `None` if the database has its own limit.
     fn time_limit(&self) -> Option<Duration>;
 
+    /// Returns the text that limits how long the next statements of the application in a transaction wait for a lock, where the
+    /// database can say which of them wait for one. It comes after another statement, and is taken back with what the application
+    /// sets.
+    fn limit_lock_waits(&self, _limit: Duration) -> String {
+        String::new()
+    }
+
     /// Returns the address of the database, such as a server with a user and a database, or the path of a file. For
     /// messages, and to distinguish one from another; without secrets.
     fn endpoint(&self) -> String;

@@ -23,7 +23,7 @@ use crate::connection::{Connections, Visit};
 use crate::schema::StoreSchema;
 use crate::session::{SqlSession, guarded};
 use crate::state_store::check_handler_timeout;
-use crate::{ConnectionOf, Dialect, InvalidOption, Settings, Work};
+use crate::{ConnectionOf, Connector, Dialect, InvalidOption, Settings, Work};
 
 use tables::Tables;
 
@@ -131,6 +131,9 @@ impl<D: Dialect> SqlOffsetStore<D> {
     }
 
     /// Runs statements about projections in one transaction, and then the work of the application in it.
+    ///
+    /// A statement that waits for a lock ends before the time of the handler is over, so that it is not taken for a fault of
+    /// the handler.
     async fn write_with(
         &self,
         operation: Operation,
@@ -142,11 +145,13 @@ impl<D: Dialect> SqlOffsetStore<D> {
     ) -> Result<(), StorageError> {
         let limit = self.options.store().handler_timeout;
         let (tables, visit) = (self.tables.clone(), Visit::of(limit));
+        let limits = self.connections.connector().limit_lock_waits(limit / 2);
         self.connections
             .transaction_once(operation, visit.clone(), move |connection| {
                 Box::pin(async move {
                     statements(tables, connection).await?;
-                    let mut session = SqlSession::<D>::begin(connection, &visit, false).await?;
+                    let mut session =
+                        SqlSession::<D>::begin_with(connection, &visit, false, &limits).await?;
                     let result = guarded(what, limit, work.run(&mut session)).await;
                     session.end_last(what, result).await
                 })

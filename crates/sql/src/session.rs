@@ -71,8 +71,19 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         visit: &Visit,
         may_define: bool,
     ) -> Result<Self, SqlError> {
+        Self::begin_with(connection, visit, may_define, "").await
+    }
+
+    /// Lends the transaction as [`begin`](Self::begin) does, after a text that sets something for it.
+    pub(crate) async fn begin_with(
+        connection: &'c mut ConnectionOf<D>,
+        visit: &Visit,
+        may_define: bool,
+        settings: &str,
+    ) -> Result<Self, SqlError> {
+        let before = format!("{}{settings}", D::BEFORE_APPLICATION);
         let guard = match D::ROWS_MAY_END_TRANSACTIONS {
-            true => Some(Guard::set::<D>(connection, D::BEFORE_APPLICATION).await?),
+            true => Some(Guard::set::<D>(connection, &before).await?),
             false => None,
         };
         // An attempt before this one may have met its end in a statement.

@@ -1,5 +1,6 @@
 //! Tables of a read model that are altered while a projection runs, on every database.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use actix_persistence::query::{EventEnvelope, EventSelection};
 use actix_persistence::sql::{SessionWork, Sql};
 use async_trait::async_trait;
 use futures_util::future::join_all;
+use sqlx::{AssertSqlSafe, Executor, MySqlConnection, PgConnection};
 use tokio::sync::Barrier;
 
 use crate::projections::{Added, LONG, Place, add, newest};
@@ -114,6 +116,66 @@ pub(crate) async fn a_table_that_is_altered_halts_no_share(kind: &'static str) {
     };
     tokio::time::timeout(LONG, applied).await.unwrap();
     assert_eq!(place.found(&persistence).await, (0, 3, 6));
+    assert!(persistence.stop(LONG).await.is_complete());
+}
+
+/// Returns a connection whose transaction has run a statement.
+async fn begun<C>(url: &str, sql: String) -> C
+where
+    C: sqlx::Connection,
+    for<'c> &'c mut C: sqlx::Executor<'c>,
+{
+    let mut connection = C::connect(url).await.unwrap();
+    for sql in ["BEGIN".to_owned(), sql] {
+        connection.execute(AssertSqlSafe(sql)).await.unwrap();
+    }
+    connection
+}
+
+/// The handler waited for the lock until its own time was over, which is shorter, and was refused for it.
+pub(crate) async fn a_lock_of_others_is_no_failure_of_a_handler(kind: &'static str) {
+    let place = Place::new(kind, "locked");
+    let persistence = place.open().await;
+    place.make_tables(&persistence).await;
+    let table = place.table("sums");
+    let totals = Totals {
+        table: table.clone(),
+    };
+    let new = persistence.projection("totals");
+    let new = new.of_events::<Added>(None, EventSelection::all());
+    let quick = new.unwrap().with(|settings| settings.max_attempts = 1);
+    let projection = quick.exactly_once(totals).unwrap();
+    add(&persistence, 1, 1..=1).await;
+    let end = newest(&persistence).await;
+    projection.applied(&end, LONG).await.unwrap();
+
+    let update = format!("UPDATE {table} SET total = total + 1");
+    let lock: Box<dyn Any> = match kind {
+        "postgres" => Box::new(begun::<PgConnection>(place.url(), update).await),
+        _ => Box::new(begun::<MySqlConnection>(place.url(), update).await),
+    };
+    add(&persistence, 1, 2..=2).await;
+    let end = newest(&persistence).await;
+    let error = async {
+        loop {
+            let shares = projection.status().shares;
+            if let Some(error) = shares.get(&0).and_then(|share| share.error.clone()) {
+                return error;
+            }
+            let waited = projection.applied(&end, LONG / 600).await;
+            assert!(waited.is_err(), "the row is locked");
+        }
+    };
+    let error = tokio::time::timeout(LONG, error).await.unwrap();
+    assert!(
+        error.contains("another transaction holds a lock"),
+        "{error}"
+    );
+    // The server rolls back.
+    drop(lock);
+
+    projection.applied(&end, LONG).await.unwrap();
+    assert_eq!(place.found(&persistence).await, (0, 2, 3));
     assert!(persistence.stop(LONG).await.is_complete());
 }
 
@@ -233,6 +295,9 @@ async fn a_handler_that_alters_what_it_has_read_halts_its_share() {
         }
     };
     let reason = tokio::time::timeout(LONG / 4, halted).await.unwrap();
-    assert!(reason.contains("altered after the transaction ran"), "{reason}");
+    assert!(
+        reason.contains("altered after the transaction ran"),
+        "{reason}"
+    );
     assert!(persistence.stop(LONG).await.is_complete());
 }

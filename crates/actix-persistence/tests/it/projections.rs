@@ -506,7 +506,9 @@ async fn a_projection_is_paused_resumed_and_reset(kind: &'static str) {
     assert!(persistence.stop(LONG).await.is_complete());
 }
 
-use crate::altered_tables::a_table_that_is_altered_halts_no_share;
+use crate::altered_tables::{
+    a_lock_of_others_is_no_failure_of_a_handler, a_table_that_is_altered_halts_no_share,
+};
 use crate::applied_writes::{
     a_revision_that_a_reply_names_is_in_the_read_model,
     what_a_reply_names_is_in_the_read_model_after_waiting,
@@ -577,6 +579,7 @@ on_each_database! {
     each_event_is_projected_once_over_a_kill_at_each_call;
     each_event_is_projected_once_over_a_kill_on_the_way
     a_slow_handler_and_an_idle_transaction_delay_no_reader
+    a_lock_of_others_is_no_failure_of_a_handler
 }
 
 /// Adds up what a projection hands over, and fails for each first delivery of an even amount.
