@@ -27,7 +27,9 @@ SELECT LEAST($3::bigint, b.complete_to),
        (EXISTS (SELECT FROM {event_table} AS e WHERE e.ordering > LEAST($3::bigint, b.complete_to) AND e.ordering < n.bound)
         OR EXISTS (SELECT FROM {removed_table} AS r
                    WHERE r.ordering > LEAST($3::bigint, b.complete_to) AND r.ordering < n.bound))::integer::bigint,
-       s.*
+       s.*,
+       (SELECT r.ordering FROM {removed_table} AS r
+        WHERE r.ordering <= LEAST($3::bigint, b.complete_to) ORDER BY r.ordering DESC LIMIT 1)
 FROM (SELECT o.base + pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1 AS complete_to
       FROM {ordering} AS o WHERE o.is_only) AS b
 CROSS JOIN LATERAL (

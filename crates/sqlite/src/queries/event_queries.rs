@@ -18,7 +18,7 @@ SELECT 0, (SELECT MAX(ordering) FROM (
 const SUMS: &str = "\
 SELECT MIN(?3, n.newest),
        EXISTS (SELECT 1 FROM {metadata_table} AS m INDEXED BY {unswept_index} WHERE m.swept_to < m.deleted_to),
-       n.newest > ?3, s.*
+       n.newest > ?3, s.*, NULL
 FROM (SELECT COALESCE(MAX(ordering), 0) AS newest FROM (
           SELECT MAX(ordering) AS ordering FROM {event_table}
           UNION ALL

@@ -9,7 +9,7 @@ use sqlx::SqlStr;
 use super::Page;
 use crate::journal::recent::{Kept, Recent};
 use crate::parts::{Part, numbers_of};
-use crate::row::get_integer;
+use crate::row::{get_integer, get_optional_integer};
 use crate::values::Values;
 use crate::{
     ConnectionOf, Dialect, EventQueryStatements, EventSumStatements, LiteralText, QueriedContent,
@@ -22,8 +22,10 @@ struct Claim {
     first: i64,
     /// In the order of their places.
     events: Vec<Kept>,
-    /// The number up to which the page goes on: no event of the partition is there that it does not return.
+    /// The highest number of them.
     up_to: i64,
+    /// The number up to which the page has passed the partition, once it is confirmed; `None` if it is at none that was stored.
+    passed: Option<i64>,
 }
 
 /// The answer of the database to claims.
@@ -40,6 +42,8 @@ struct Answer {
 /// The sums of the events of a partition, from the first number of the claim up to this number.
 struct OfPartition {
     up_to: i64,
+    /// The highest number up to there of what was removed, or that the partition is complete to; no offset is above what was stored.
+    passed: Option<i64>,
     sums: Sums,
 }
 
@@ -111,9 +115,11 @@ pub(super) async fn read<D: Dialect>(
         for event in claim.selected(query) {
             page.add(event, claim.partition, statements);
         }
-        page.offset.pass(claim.partition, claim.up_to);
-        // The tail of a journal is read once.
-        recent.forget(claim.partition, claim.up_to);
+        if let Some(passed) = claim.passed {
+            page.offset.pass(claim.partition, passed);
+            // The tail of a journal is read once.
+            recent.forget(claim.partition, passed);
+        }
     }
     Ok(Some(page.into_page(answer.more)))
 }
@@ -141,6 +147,7 @@ async fn ask_for_one<D: Dialect>(
     let row = rows.first().ok_or_else(no_sums)?;
     let of_partition = OfPartition {
         up_to: get_integer::<D>(row, 0)?,
+        passed: get_optional_integer::<D>(row, 6)?,
         sums: Sums::of::<D>(row, 3)?,
     };
     Ok(Answer {
@@ -208,8 +215,10 @@ impl Answer {
         let complete_to: HashMap<_, _> = numbers_of::<D>(complete_to)?.into_iter().collect();
         for row in sums {
             let partition = get_integer::<D>(row, 0)?;
+            let up_to = complete_to.get(&partition).copied();
             let of_partition = OfPartition {
-                up_to: complete_to.get(&partition).copied().unwrap_or(i64::MIN),
+                up_to: up_to.unwrap_or(i64::MIN),
+                passed: up_to,
                 sums: Sums::of::<D>(row, 1)?,
             };
             answer.of_partitions.insert(partition, of_partition);
@@ -248,6 +257,7 @@ impl Claim {
             first,
             events,
             up_to,
+            passed: None,
         })
     }
 
@@ -258,8 +268,10 @@ impl Claim {
         let Some(found) = answer.of_partitions.get(&i64::from(self.partition.nr())) else {
             return false;
         };
-        self.up_to = self.up_to.min(found.up_to);
-        self.events.retain(|kept| kept.ordering <= self.up_to);
+        self.events.retain(|kept| kept.ordering <= found.up_to);
+        let last = self.events.last().map(|kept| kept.ordering);
+        let passed = found.passed.map(|passed| passed.min(self.up_to));
+        self.passed = last.max(passed);
         let mut sums = Sums::default();
         for kept in &self.events {
             sums.events += 1;
