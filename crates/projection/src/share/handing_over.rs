@@ -3,7 +3,9 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{ParkedItem, Progress, ProgressCommit, Skipped, Timestamp};
+use actix_persistence_storage_api::{
+    ParkedItem, Progress, ProgressCommit, Skipped, StorageErrorKind, Timestamp,
+};
 
 use super::reader::Group;
 use super::runner::{Running, Turn};
@@ -17,6 +19,8 @@ pub(super) enum Step {
     Done,
     /// The handler said no, for this reason.
     Refused(String),
+    /// Others are in the way, for this reason: an item that is retried need not wait for them.
+    NotNow(String),
 }
 
 impl<S: Source> Running<S> {
@@ -29,7 +33,7 @@ impl<S: Source> Running<S> {
         if self.alone == 0 || number == 0 {
             match self.hand_over(group, 0..number, group.to.clone()).await? {
                 Step::Done => return ControlFlow::Continue(()),
-                Step::Refused(reason) => {
+                Step::Refused(reason) | Step::NotNow(reason) => {
                     self.note_trouble(&reason);
                     self.alone = number;
                 }
@@ -60,7 +64,7 @@ impl<S: Source> Running<S> {
                 let only = place..place + 1;
                 match self.hand_over(group, only, to.clone()).await? {
                     Step::Done => return ControlFlow::Continue(()),
-                    Step::Refused(reason) => {
+                    Step::Refused(reason) | Step::NotNow(reason) => {
                         if attempt < most {
                             self.pause(&reason).await?;
                             refusal = Some(reason);
@@ -185,6 +189,9 @@ impl<S: Source> Running<S> {
             };
             if !error.kind().is_transient() {
                 return ControlFlow::Continue(Step::Refused(chain_of(&error)));
+            }
+            if error.kind() == StorageErrorKind::Busy && commit.unparked.is_some() {
+                return ControlFlow::Continue(Step::NotNow(chain_of(&error)));
             }
             self.pause(&chain_of(&error)).await?;
             self.lease_lasts().await?;

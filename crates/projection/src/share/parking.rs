@@ -274,6 +274,7 @@ impl<S: Source> Running<S> {
                 match self.step(&items, all, commit).await? {
                     Step::Done => return ControlFlow::Continue(Retried::Handled),
                     Step::Refused(reason) => reason,
+                    Step::NotNow(reason) => return self.is_not_now(id, item.place, reason),
                 }
             }
             Revived::Nothing => {
@@ -282,19 +283,23 @@ impl<S: Source> Running<S> {
                 return ControlFlow::Continue(Retried::Handled);
             }
             Revived::Refused(reason) => reason,
-            Revived::NotNow(reason) => {
-                self.parked.unread.insert(id.clone(), item.place);
-                return ControlFlow::Continue(Retried::NotNow(reason));
-            }
+            Revived::NotNow(reason) => return self.is_not_now(id, item.place, reason),
         };
         self.note_refusal(id, &reason).await?;
         ControlFlow::Continue(Retried::Ended)
     }
 
-    /// Puts the retries off after one of them could not be read, such as while the key store is away. Other items go on.
+    /// Notes that an item could not be tried, so that its next attempt is not counted once more.
+    fn is_not_now(&mut self, id: &PersistenceId, place: u64, reason: String) -> Turn<Retried> {
+        self.parked.unread.insert(id.clone(), place);
+        ControlFlow::Continue(Retried::NotNow(reason))
+    }
+
+    /// Puts the retries off after one of them could not be tried, such as while the key store is away or another transaction holds a
+    /// lock. Other items go on.
     fn cannot_retry(&mut self, reason: &str) {
         let claim = &self.claim;
-        tracing::warn!(projection = %claim.projection, share = claim.share, reason, "cannot read what is parked now");
+        tracing::warn!(projection = %claim.projection, share = claim.share, reason, "cannot try what is parked now");
         let board = &self.runner.board;
         board.change(claim.share, |share| share.error = Some(reason.into()));
         self.parked.next_turn = Instant::now() + self.parked.back_off.next_delay();

@@ -9,7 +9,7 @@ use actix_persistence_storage_api::{
     OffsetStore, Operation, ParkedItem, ParkedRequest, PersistenceId, ProjectionChange,
     StorageErrorKind,
 };
-use actix_persistence_testkit::Fault;
+use actix_persistence_testkit::{Fault, OffsetCall};
 
 use crate::fixture::{Fixture, Heard, LONG, id_in, key, until};
 
@@ -294,8 +294,8 @@ async fn a_retry_whose_reply_is_lost_hands_nothing_over_again() {
     let (fixture, heard) = (&parked.fixture, &parked.heard);
     heard.refuse_nothing();
     let store = fixture.offset_store();
-    let unparks = |call: &actix_persistence_testkit::OffsetCall| {
-        matches!(call, actix_persistence_testkit::OffsetCall::Commit { commit, .. }
+    let unparks = |call: &OffsetCall| {
+        matches!(call, OffsetCall::Commit { commit, .. }
             if commit.unparked.is_some())
     };
     let lost = store.on(Operation::CommitProgress).matching(unparks);
@@ -429,8 +429,8 @@ async fn other_ids_go_on_while_many_items_are_retried() {
     heard.refuse_nothing();
     fixture.say(&parked.good, 2, "better").await;
     let store = fixture.offset_store();
-    let unparks = |call: &actix_persistence_testkit::OffsetCall| {
-        matches!(call, actix_persistence_testkit::OffsetCall::Commit { commit, .. }
+    let unparks = |call: &OffsetCall| {
+        matches!(call, OffsetCall::Commit { commit, .. }
             if commit.unparked.is_some())
     };
     let first = store.on(Operation::CommitProgress).matching(unparks);
@@ -451,6 +451,28 @@ async fn other_ids_go_on_while_many_items_are_retried() {
         words.iter().filter(|word| *word == "more").count(),
         MANY as usize - 3
     );
+    next.stop().await;
+}
+
+/// The retry waited for the lock, and the whole share with it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn other_ids_go_on_while_a_retry_meets_the_lock_of_others() {
+    let parked = OneParked::new().await;
+    let (fixture, heard, bad) = (&parked.fixture, &parked.heard, &parked.bad);
+    parked.projection.stop().await;
+    heard.refuse_nothing();
+    let store = fixture.offset_store();
+    let unparks = |call: &OffsetCall| matches!(call, OffsetCall::Commit { commit, .. } if commit.unparked.is_some());
+    let locked = store.on(Operation::CommitProgress).matching(unparks);
+    let locked = locked.fail(Fault::new(StorageErrorKind::Busy));
+    parked_request(&*store, ParkedRequest::Retry).await;
+    let next = fixture.start(store, Arc::clone(heard), parks);
+    until(async || locked.met() > 0).await;
+    fixture.say(&parked.good, 2, "better").await;
+    next.applied_event(&parked.good, 2, LONG).await.unwrap();
+    locked.end();
+    until(async || next.parked_items(bad, 1).await.unwrap().is_empty()).await;
+    assert!(heard.words().ends_with(&["bad".into(), "three".into()]));
     next.stop().await;
 }
 
