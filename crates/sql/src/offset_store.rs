@@ -23,7 +23,7 @@ use crate::connection::{Connections, Visit};
 use crate::schema::StoreSchema;
 use crate::session::{SqlSession, guarded};
 use crate::state_store::check_handler_timeout;
-use crate::{ConnectionOf, Connector, Dialect, InvalidOption, Settings, Work};
+use crate::{ConnectionOf, Connector, Dialect, InvalidOption, Settings, SqlError, Work};
 
 use tables::Tables;
 
@@ -132,8 +132,8 @@ impl<D: Dialect> SqlOffsetStore<D> {
 
     /// Runs statements about projections in one transaction, and then the work of the application in it.
     ///
-    /// A statement that waits for a lock ends before the time of the handler is over, so that it is not taken for a fault of
-    /// the handler.
+    /// A statement of a handler waits for a lock for at most half of the handler's time, so that a lock of others is not taken for a
+    /// fault of the handler.
     async fn write_with(
         &self,
         operation: Operation,
@@ -145,7 +145,11 @@ impl<D: Dialect> SqlOffsetStore<D> {
     ) -> Result<(), StorageError> {
         let limit = self.options.store().handler_timeout;
         let (tables, visit) = (self.tables.clone(), Visit::of(limit));
-        let limits = self.connections.connector().limit_lock_waits(limit / 2);
+        let limits = match operation {
+            Operation::CommitProgress => self.connections.connector().limit_lock_waits(limit / 2),
+            // Nobody tries it again.
+            _ => String::new(),
+        };
         self.connections
             .transaction_once(operation, visit.clone(), move |connection| {
                 Box::pin(async move {
@@ -153,7 +157,8 @@ impl<D: Dialect> SqlOffsetStore<D> {
                     let mut session =
                         SqlSession::<D>::begin_with(connection, &visit, false, &limits).await?;
                     let result = guarded(what, limit, work.run(&mut session)).await;
-                    session.end_last(what, result).await
+                    let ended = session.end_last(what, result).await;
+                    ended.map_err(SqlError::of_rows_of_the_application)
                 })
             })
             .await

@@ -278,11 +278,13 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         result.map_err(|error| {
             let again = error.may_be_tried_again::<D>();
             let ends_connection = error.ends_connections::<D>();
+            let of_rows = error.is_of_rows::<D>();
             let error = classify::<D>(Operation::Transact, self.effect(), error);
             self.failed.get_or_insert(SqlError::InSession {
                 error: error.clone(),
                 again,
                 ends_connection,
+                of_rows,
             });
             error
         })

@@ -31,6 +31,8 @@ pub enum SqlError {
         again: bool,
         /// True if other connections that wait for work are likely to be lost, too.
         ends_connection: bool,
+        /// True if others who use the same rows are the reason.
+        of_rows: bool,
     },
     /// The database did not answer within the time an operation may take.
     Silent,
@@ -184,6 +186,7 @@ impl SqlError {
                 error,
                 again,
                 ends_connection,
+                ..
             } => {
                 let is_out_of_reach = matches!(
                     error.kind(),
@@ -317,6 +320,34 @@ impl SqlError {
         }
     }
 
+    /// Returns whether others who use the same rows are the reason.
+    pub(crate) fn is_of_rows<D: Dialect>(&self) -> bool {
+        self.reported()
+            .is_some_and(|error| D::error_class(error).of_rows)
+    }
+
+    /// Returns an error for which others who use the same rows are the reason as trouble that passes and says nothing of the store:
+    /// the rows are those of the application.
+    #[must_use]
+    pub(crate) fn of_rows_of_the_application(self) -> Self {
+        match self {
+            SqlError::InSession {
+                error,
+                again,
+                ends_connection,
+                of_rows: true,
+            } => SqlError::InSession {
+                error: StorageError::new(StorageErrorKind::Busy, Operation::Transact)
+                    .with_message(OTHERS_USE_ROWS)
+                    .with_source(error),
+                again,
+                ends_connection,
+                of_rows: true,
+            },
+            error => error,
+        }
+    }
+
     /// Returns whether the same work may be tried again at once.
     pub(crate) fn may_be_tried_again<D: Dialect>(&self) -> bool {
         if let SqlError::InSession { again, .. } = self {
@@ -439,6 +470,8 @@ const RULE_OF_OTHERS: &str = "a column, a rule or a trigger that was added to th
     must be there, which ones fit, and which must be the only ones of their kind";
 const RULE_OF_A_TABLE: &str = "a rule of the table does not take a value: the type or length of a column, NOT NULL, UNIQUE, \
     CHECK, a foreign key, or a trigger";
+const OTHERS_USE_ROWS: &str =
+    "other transactions use the rows or the table of the statement; let them end";
 const ALTERED_ITSELF: &str = "a table was altered after the transaction ran the same statement, which would return other columns \
     now; alter tables in a transaction of their own";
 const NOT_SECURE: &str = "no secure connection could be made; check the keys that begin with 'tls'";

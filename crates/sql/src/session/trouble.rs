@@ -26,6 +26,7 @@ pub(super) fn of_database<D: Dialect>(error: SqlError) -> SqlError {
                 .with_source(source),
             again: class.again,
             ends_connection: class.ends_connection,
+            of_rows: class.of_rows,
         },
         None => SqlError::Refused {
             kind: StorageErrorKind::Extension,
