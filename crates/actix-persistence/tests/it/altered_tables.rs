@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence::Persistence;
-use actix_persistence::projection::{ExactlyOnceHandler, ExtensionError, Session};
+use actix_persistence::projection::{ExactlyOnceHandler, ExtensionError, Projection, Session};
 use actix_persistence::query::{EventEnvelope, EventSelection};
 use actix_persistence::sql::{SessionWork, Sql};
 use async_trait::async_trait;
@@ -73,6 +73,21 @@ async fn prepare(persistence: &Persistence, totals: &Totals, connections: usize)
     }
 }
 
+/// Starts a projection that halts at the first failure, and waits until it has handled an event.
+async fn totalling(persistence: &Persistence, totals: Totals) -> Projection {
+    let new = persistence.projection("totals");
+    let new = new.of_events::<Added>(None, EventSelection::all());
+    let quick = new.unwrap().with(|settings| {
+        settings.max_attempts = 1;
+        settings.min_back_off = Duration::from_millis(5);
+    });
+    let projection = quick.exactly_once(totals).unwrap();
+    add(persistence, 1, 1..=1).await;
+    let end = newest(persistence).await;
+    projection.applied(&end, LONG).await.unwrap();
+    projection
+}
+
 /// A column that is added is no failure of a handler, however many connections know the table as it was.
 pub(crate) async fn a_table_that_is_altered_halts_no_share(kind: &'static str) {
     let place = Place::new(kind, "altered");
@@ -82,16 +97,7 @@ pub(crate) async fn a_table_that_is_altered_halts_no_share(kind: &'static str) {
     let totals = Totals {
         table: table.clone(),
     };
-    let new = persistence.projection("totals");
-    let new = new.of_events::<Added>(None, EventSelection::all());
-    let quick = new.unwrap().with(|settings| {
-        settings.max_attempts = 1;
-        settings.min_back_off = Duration::from_millis(5);
-    });
-    let projection = quick.exactly_once(totals.clone()).unwrap();
-    add(&persistence, 1, 1..=1).await;
-    let end = newest(&persistence).await;
-    projection.applied(&end, LONG).await.unwrap();
+    let projection = totalling(&persistence, totals.clone()).await;
 
     // All that transactions of the application may have.
     let connections = if kind == "sqlite" { 1 } else { 2 };
@@ -144,13 +150,7 @@ pub(crate) async fn a_lock_of_others_is_no_failure_of_a_handler(kind: &'static s
     let totals = Totals {
         table: table.clone(),
     };
-    let new = persistence.projection("totals");
-    let new = new.of_events::<Added>(None, EventSelection::all());
-    let quick = new.unwrap().with(|settings| settings.max_attempts = 1);
-    let projection = quick.exactly_once(totals).unwrap();
-    add(&persistence, 1, 1..=1).await;
-    let end = newest(&persistence).await;
-    projection.applied(&end, LONG).await.unwrap();
+    let projection = totalling(&persistence, totals).await;
 
     let update = format!("UPDATE {table} SET total = total + 1");
     let lock: Box<dyn Any> = match kind {

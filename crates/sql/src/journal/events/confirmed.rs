@@ -263,7 +263,7 @@ impl Claim {
 
     /// Gives up what is not complete yet, because of writers that are under way; returns whether what is left is all there is.
     ///
-    /// What was removed up to there is passed by with it.
+    /// The page passes by what was removed up to there, too.
     fn is_confirmed(&mut self, base: i64, answer: &Answer) -> bool {
         let Some(found) = answer.of_partitions.get(&i64::from(self.partition.nr())) else {
             return false;
