@@ -14,6 +14,8 @@ pub(super) const SNAPSHOTS: &[&str] = &["snapshot"];
 
 /// The table of a state store.
 pub(super) const STATES: &[&str] = &["durable_state"];
+/// The number of transactions that a database on SQLite has counted.
+const COMMITS: &str = "SELECT seq FROM sqlite_sequence WHERE name = 'actix_persistence_commits'";
 
 /// Copies of one moment.
 pub(super) struct Copied {
@@ -25,7 +27,7 @@ pub(super) struct Copied {
 pub(super) struct StoreCopy {
     /// The statements that put it in place on a server.
     script: String,
-    /// The file of the copy, and the number of transactions noted then.
+    /// The file of the copy, and the number of transactions in it; `None` if it does not count them.
     file: Option<(PathBuf, Option<u64>)>,
 }
 
@@ -46,8 +48,9 @@ impl StoreCopy {
                 fs::remove_file(&copy)?;
             }
             block_on(place.execute(&format!("VACUUM INTO '{}'", copy.display())))?;
-            let commits = noted(place)?.map(|note| note.0);
-            let file = Some((copy, commits));
+            // Not the note beside it, which lags if a process was killed between a commit and its note.
+            let commits = block_on(place.number(COMMITS)).ok();
+            let file = Some((copy, commits.map(u64::try_from).transpose()?));
             let script = String::new();
             return Ok(Self { script, file });
         }
@@ -128,4 +131,30 @@ fn remove(path: &Path) -> anyhow::Result<()> {
 fn file_of(place: &Place) -> anyhow::Result<&Path> {
     let path = place.url().strip_prefix("sqlite://");
     path.map(Path::new).context("no file")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes the note of a process, with so many transactions.
+    fn note(place: &Place, commits: u64) {
+        let text = format!("actix-persistence position 1 {commits:020} full");
+        fs::write(beside(file_of(place).unwrap(), "-position"), text).unwrap();
+    }
+
+    #[test]
+    fn a_copy_that_is_not_older_is_not_to_be_noticed_even_if_the_note_lagged() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::new(Backend::Sqlite, folder.path()).unwrap();
+        let tables = "CREATE TABLE actix_persistence_commits (commits INTEGER PRIMARY KEY AUTOINCREMENT); \
+                      INSERT INTO actix_persistence_commits (commits) VALUES (58)";
+        block_on(place.execute(tables)).unwrap();
+        note(&place, 57);
+        let copy = StoreCopy::of(&place, SNAPSHOTS).unwrap();
+        note(&place, 58);
+        assert!(!copy.restore(&place, true).unwrap());
+        note(&place, 59);
+        assert!(copy.restore(&place, true).unwrap());
+    }
 }
