@@ -15,7 +15,7 @@ use crate::row::{Row, Table};
 /// The kinds of stores.
 const KINDS: [&str; 4] = ["journal", "snapshot-store", "state", "offset-store"];
 
-/// A database that is made for one series, and is gone after it.
+/// A database that is made for one series, beside others or alone, and is gone after it.
 pub(crate) trait Database: Sized {
     type Connection: Connection;
     /// The number of connections that bare batches use at the same time.

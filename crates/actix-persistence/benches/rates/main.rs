@@ -11,6 +11,7 @@ mod burst;
 mod database;
 mod fixed;
 mod group_commit;
+mod growth;
 mod live;
 mod notebook;
 mod paper;
@@ -73,6 +74,7 @@ async fn on_disk<D: Database<Connection: SqlConnection>>(series: &Series) {
         "replay-one" => replay::one::<D>(series).await,
         "replay-many" => replay::many::<D>(series).await,
         "catch-up" => replay::catch_up::<D>(series).await,
+        "growth" => growth::run::<D>(series).await,
         "live" => live::beside::<D>(series).await,
         "live-delay" => live::delay::<D>(series).await,
         "far-delay" => live::far_delay::<D>(series).await,

@@ -30,6 +30,7 @@ impl Event for Noted {
 
 pub(crate) struct Notebook {
     name: String,
+    recovery: Recovery,
     pub(crate) notes: u64,
 }
 
@@ -37,8 +38,14 @@ impl Notebook {
     pub(crate) fn named(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
+            recovery: Recovery::default(),
             notes: 0,
         }
+    }
+
+    pub(crate) fn recovering(mut self, recovery: Recovery) -> Self {
+        self.recovery = recovery;
+        self
     }
 
     /// Starts actors that are named after their numbers.
@@ -67,6 +74,10 @@ impl PersistentActor for Notebook {
 
     fn on_event(&mut self, _: &Noted) {
         self.notes += 1;
+    }
+
+    fn recovery(&self) -> Recovery {
+        self.recovery
     }
 }
 

@@ -23,7 +23,7 @@ const SHORT: usize = LONG / 10;
 const LOGS: usize = 1_000;
 /// The events of each of many.
 const EACH: usize = 100;
-/// The rows of a page, and the events of a write.
+/// The rows of a page, and the events of an atomic write.
 const PAGE: usize = 1_000;
 
 /// Notes this many events in one atomic write.
@@ -43,7 +43,7 @@ impl Handler<Note> for Notebook {
 /// Asks for the number of notes, which is there after the recovery.
 #[derive(Message)]
 #[rtype(result = "u64")]
-struct Count;
+pub(crate) struct Count;
 
 impl Handler<Count> for Notebook {
     type Result = u64;
@@ -58,8 +58,8 @@ pub(crate) async fn one<D: Database<Connection: SqlConnection>>(series: &Series)
     let long = ["long".to_owned()];
     let short = ["short".to_owned()];
     let database = D::make().await;
-    fill(&database, &long, LONG).await;
-    fill(&database, &short, SHORT).await;
+    fill(&database, &long, LONG, PAGE).await;
+    fill(&database, &short, SHORT, PAGE).await;
     let mut bare = Bare::open(&database).await;
     series
         .measure(async |side| match side {
@@ -76,7 +76,7 @@ pub(crate) async fn one<D: Database<Connection: SqlConnection>>(series: &Series)
 pub(crate) async fn many<D: Database<Connection: SqlConnection>>(series: &Series) {
     let names: Vec<_> = (0..LOGS).map(|number| number.to_string()).collect();
     let database = D::make().await;
-    fill(&database, &names, EACH).await;
+    fill(&database, &names, EACH, PAGE).await;
     let mut bare = Bare::open(&database).await;
     series
         .measure(async |side| match side {
@@ -92,7 +92,7 @@ pub(crate) async fn many<D: Database<Connection: SqlConnection>>(series: &Series
 pub(crate) async fn catch_up<D: Database<Connection: SqlConnection>>(series: &Series) {
     let names: Vec<_> = (0..LOGS).map(|number| number.to_string()).collect();
     let database = D::make().await;
-    fill(&database, &names, EACH).await;
+    fill(&database, &names, EACH, PAGE).await;
     let mut bare = Bare::open(&database).await;
     series
         .measure(async |side| match side {
@@ -130,15 +130,15 @@ async fn query_all<D: Database>(database: &D, events: usize) -> f64 {
     rate(events, took)
 }
 
-/// Stores this many events of each.
-async fn fill<D: Database>(database: &D, names: &[String], events: usize) {
+/// Stores this many events of each; each stores up to `batch` of them in an atomic write.
+pub(crate) async fn fill<D: Database>(database: &D, names: &[String], events: usize, batch: usize) {
     let persistence = database.open(&["journal"], Persistence::builder()).await;
     let stored = names.iter().map(async |name| {
         let name = name.clone();
         let notebook = persistence.start(move || Notebook::named(name.clone()));
         let notebook = notebook.unwrap();
-        for _ in 0..events.div_ceil(PAGE) {
-            let noted = notebook.send(Note(events.min(PAGE))).await;
+        for stored in (0..events).step_by(batch) {
+            let noted = notebook.send(Note(batch.min(events - stored))).await;
             noted.unwrap().unwrap();
         }
     });

@@ -72,7 +72,7 @@ pub(crate) fn rate(count: usize, took: Duration) -> f64 {
 }
 
 /// A number that a person may set.
-fn from_environment(name: &str, default: usize) -> usize {
+pub(crate) fn from_environment(name: &str, default: usize) -> usize {
     let text = std::env::var(name).ok();
     text.map_or(default, |text| text.parse().expect("a number"))
 }

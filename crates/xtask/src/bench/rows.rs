@@ -153,6 +153,18 @@ const ALONE: &Baseline = &Baseline {
     name: "the same without snapshots",
     sides: &["alone"],
 };
+const FEW_INSERTS: &Baseline = &Baseline {
+    name: "inserts at 10,000 events",
+    sides: &["small-insert"],
+};
+const FEW_HIGHEST: &Baseline = &Baseline {
+    name: "highest numbers at 10,000 events",
+    sides: &["small-highest"],
+};
+const FEW_RECOVERIES: &Baseline = &Baseline {
+    name: "recoveries at 10,000 events",
+    sides: &["small-recovery"],
+};
 const TELLUS: &Baseline = &Baseline {
     name: "tellus",
     sides: &["tellus"],
@@ -419,6 +431,39 @@ const COMPARISONS: &[Comparison] = &[
         side: "counted-actors",
         baseline: COUNTED_UPSERTS,
         on: &[(Sqlite, Some(0.6), None)],
+        quick: false,
+    },
+    Comparison {
+        work: "growth",
+        side: "large-insert",
+        baseline: FEW_INSERTS,
+        on: &[
+            (Sqlite, Some(0.5), Some(0.85)),
+            (Postgres, Some(0.5), Some(0.85)),
+            (MySql, Some(0.5), Some(0.85)),
+        ],
+        quick: false,
+    },
+    Comparison {
+        work: "growth",
+        side: "large-highest",
+        baseline: FEW_HIGHEST,
+        on: &[
+            (Sqlite, Some(0.5), Some(0.85)),
+            (Postgres, Some(0.5), Some(0.85)),
+            (MySql, Some(0.5), Some(0.85)),
+        ],
+        quick: false,
+    },
+    Comparison {
+        work: "growth",
+        side: "large-recovery",
+        baseline: FEW_RECOVERIES,
+        on: &[
+            (Sqlite, Some(0.5), Some(0.85)),
+            (Postgres, Some(0.5), Some(0.85)),
+            (MySql, Some(0.5), Some(0.85)),
+        ],
         quick: false,
     },
 ];

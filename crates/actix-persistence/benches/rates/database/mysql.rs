@@ -40,7 +40,7 @@ impl ServerConnection for MySqlConnection {
             tags text NOT NULL, serializer_id bigint NOT NULL, manifest varchar(255) NOT NULL,
             payload longblob NOT NULL);";
     const DROP: &'static str = "";
-    const SETTLE: Option<&'static str> = None;
+    const SETTLE: Option<&'static str> = Some("ANALYZE TABLE event_journal");
 }
 
 impl Connection for MySqlConnection {

@@ -1,4 +1,6 @@
-//! A database server, whose URL is in a variable; the series has a database of its own on it.
+//! A database server, whose URL is in a variable; each series has databases of its own on it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use actix_persistence::{Builder, Persistence};
 
@@ -20,6 +22,7 @@ pub(crate) trait ServerConnection: SqlConnection {
 
 pub(crate) struct Server<C> {
     admin: C,
+    name: String,
     url: String,
 }
 
@@ -32,14 +35,15 @@ impl<C: ServerConnection> Database for Server<C> {
         let url = url.unwrap_or_else(|_| panic!("{} is not set", C::VARIABLE));
         let mut admin = C::connect(url.clone()).await;
         // One that was interrupted may have left its own under the same name.
-        let left = format!("DROP DATABASE IF EXISTS {} {}", name(), C::DROP);
+        let name = next_name();
+        let left = format!("DROP DATABASE IF EXISTS {name} {}", C::DROP);
         admin.run(&left).await;
-        admin.run(&format!("CREATE DATABASE {}", name())).await;
+        admin.run(&format!("CREATE DATABASE {name}")).await;
         let (place, parameters) = url.split_once('?').unwrap_or((&url, ""));
         let (server, _) = place.rsplit_once('/').expect("a URL names a database");
-        let url = format!("{server}/{}?{parameters}", name());
+        let url = format!("{server}/{name}?{parameters}");
         C::connect(url.clone()).await.run(C::TABLES).await;
-        Self { admin, url }
+        Self { admin, name, url }
     }
 
     fn url(&self) -> String {
@@ -57,12 +61,14 @@ impl<C: ServerConnection> Database for Server<C> {
     }
 
     async fn close(mut self) {
-        let drop = format!("DROP DATABASE {} {}", name(), C::DROP);
+        let drop = format!("DROP DATABASE {} {}", self.name, C::DROP);
         self.admin.run(&drop).await;
     }
 }
 
-/// The database of this process.
-fn name() -> String {
-    format!("actix_persistence_bench_{}", std::process::id())
+/// A name that no other database of this process has.
+fn next_name() -> String {
+    static NEXT: AtomicUsize = AtomicUsize::new(1);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("actix_persistence_bench_{}_{number}", std::process::id())
 }
