@@ -6,6 +6,7 @@
 
 mod instructions;
 mod json;
+mod latency;
 mod measurements;
 mod outcome;
 mod plan;
@@ -22,7 +23,7 @@ use anyhow::Context;
 use self::measurements::{Measurement, Measurements};
 use self::outcome::Outcome;
 use self::plan::Series;
-use self::rows::Choice;
+use self::rows::{Backend, Choice};
 use crate::built;
 use crate::child::{self, Report};
 use crate::progress::{self, Step};
@@ -48,7 +49,8 @@ const MILLIS: &str = "MILLIS";
 #[derive(clap::Args)]
 #[command(after_help = help())]
 pub(crate) struct Options {
-    /// The kinds of work to be measured, such as `live`; all of them if none is named.
+    /// The kinds of work to be measured, such as `live`; all of them if none is named. `latency` is measured alone, and
+    /// prints a table of times.
     #[arg(value_name = "WORK", conflicts_with = "instructions")]
     works: Vec<String>,
     /// Measures fewer rows, see below, and each for a shorter time: less than three minutes after the build.
@@ -83,8 +85,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         (false, true) => (Choice::Quick, PACKAGE),
         (false, false) => (Choice::All, PACKAGE),
     };
-    let mut rows = rows::rows(choice);
-    rows::keep(&mut rows, &options.works)?;
+    let measures_latency = latency::is_asked_for(&options.works)?;
+    let mut rows = match measures_latency {
+        true => Vec::new(),
+        false => rows::of_works(choice, &options.works)?,
+    };
     let workspace = Workspace::load()?;
     let Some(program) = built::program("building the bench", build(choice, &workspace))? else {
         return Ok(ExitCode::FAILURE);
@@ -100,11 +105,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         plot::write(folder, &[])?;
     }
     let servers = Servers::start_for(&workspace, &workspace.members_called(&[package]));
-    rows.retain(|row| {
-        row.backend
-            .server()
-            .is_none_or(|server| servers.has(server))
-    });
+    let is_there = |backend: Backend| backend.server().is_none_or(|server| servers.has(server));
+    rows.retain(|row| is_there(row.backend));
+    let plan = match measures_latency {
+        true => latency::plan(is_there),
+        false => plan::series(&rows),
+    };
     let folder = workspace.metadata.target_directory.join(FOLDER);
     fs::create_dir_all(&folder).with_context(|| format!("could not make {folder}"))?;
     let mut command = Command::new(program);
@@ -114,7 +120,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if options.quick && std::env::var_os(MILLIS).is_none() {
         command.env(MILLIS, QUICK_MILLIS);
     }
-    let (ended_well, measurements) = measure(command, &plan::series(&rows))?;
+    let (ended_well, measurements) = measure(command, &plan)?;
+    let ended_well = ended_well && servers.faults().is_empty();
+    if measures_latency {
+        servers.warn();
+        return report_latency(options, &plan, &measurements, ended_well);
+    }
     let outcomes: Vec<_> = rows
         .iter()
         .filter_map(|row| Outcome::of(*row, &measurements))
@@ -128,10 +139,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     }
     report(options, &outcomes, &measurements)?;
     let failed = outcome::has_failed(&rows, &outcomes);
-    Ok(match ended_well && !failed && servers.faults().is_empty() {
+    Ok(exit_code(ended_well && !failed))
+}
+
+fn exit_code(is_well: bool) -> ExitCode {
+    match is_well {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
-    })
+    }
 }
 
 /// Returns the call of cargo that builds the program.
@@ -192,6 +207,30 @@ fn report(
         plot::write(folder, outcomes)?;
     }
     Ok(())
+}
+
+/// Prints and writes the table of latencies; fails if a side was not measured.
+fn report_latency(
+    options: &Options,
+    plan: &[Series],
+    measurements: &Measurements,
+    ended_well: bool,
+) -> anyhow::Result<ExitCode> {
+    let latencies = latency::latencies(plan, measurements);
+    println!("medians of {} rounds", measurements.rounds());
+    print!("{}", latency::table(&latencies));
+    if let Some(file) = &options.json {
+        write(file, &latency::json(&latencies))?;
+    }
+    let sides: usize = plan.iter().map(|series| series.sides.len()).sum();
+    let is_complete = latencies.len() == sides;
+    if !is_complete {
+        progress::note(format_args!(
+            "{} sides were NOT MEASURED",
+            sides - latencies.len()
+        ));
+    }
+    Ok(exit_code(ended_well && is_complete))
 }
 
 fn write(file: &Path, text: &str) -> anyhow::Result<()> {

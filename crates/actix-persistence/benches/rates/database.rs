@@ -3,9 +3,12 @@
 pub(crate) mod memory;
 pub(crate) mod mysql;
 pub(crate) mod postgres;
+mod relay;
 pub(crate) mod server;
 pub(crate) mod sqlite;
 mod values;
+
+use std::time::Duration;
 
 use actix_persistence::{Builder, Config, Persistence};
 
@@ -29,6 +32,11 @@ pub(crate) trait Database: Sized {
 
     /// Opens stores of some kinds, `journal`, `snapshot-store`, `state` or `offset-store`, on this database.
     async fn open(&self, kinds: &[&str], builder: Builder) -> Persistence;
+
+    /// Lets what is opened from now on be at a distance: bytes need this time either way.
+    fn move_away(&mut self, _one_way: Duration) {
+        panic!("there is no network between");
+    }
 
     /// Lets the database do now what it else does in the background after many writes.
     async fn settle(&self) {}

@@ -12,6 +12,7 @@ mod database;
 mod fixed;
 mod group_commit;
 mod growth;
+mod latency;
 mod live;
 mod notebook;
 mod paper;
@@ -83,6 +84,7 @@ async fn on_disk<D: Database<Connection: SqlConnection>>(series: &Series) {
         "burst" => burst::run::<D>(series).await,
         "states-1000" => states::run::<D>(series).await,
         "persist-p99" => snapshots::run::<D>(series).await,
+        work if work.starts_with("latency-") => latency::run::<D>(series).await,
         _ => persist::run::<D>(series).await,
     }
 }

@@ -20,6 +20,35 @@ pub(crate) struct Series {
     rounds: usize,
 }
 
+/// A measurement of a side.
+pub(crate) struct Reading {
+    /// Events per second.
+    pub(crate) rate: f64,
+    /// The microseconds within which 50, 99 and 99.9 of 100 were done, where that is asked for.
+    micros: Option<[f64; 3]>,
+}
+
+impl From<f64> for Reading {
+    fn from(rate: f64) -> Self {
+        Self { rate, micros: None }
+    }
+}
+
+impl Reading {
+    /// The reading of these times, at least one, of what was done in `took` altogether.
+    pub(crate) fn of(mut times: Vec<Duration>, took: Duration) -> Self {
+        times.sort_unstable();
+        let within = |share: f64| {
+            let rank = (times.len() as f64 * share).ceil() as usize;
+            times[rank.max(1) - 1].as_secs_f64() * 1e6
+        };
+        Self {
+            rate: rate(times.len(), took),
+            micros: Some([0.5, 0.99, 0.999].map(within)),
+        }
+    }
+}
+
 impl Series {
     /// Reads what is to be measured; cargo adds an option of its own.
     pub(crate) fn of_arguments(arguments: impl Iterator<Item = String>) -> Vec<Self> {
@@ -41,14 +70,22 @@ impl Series {
         }
     }
 
-    /// Measures the sides in turn, and writes a line for each: events per second.
-    pub(crate) async fn measure(&self, mut rate: impl AsyncFnMut(&str) -> f64) {
+    /// Returns whether a side has a name that begins so.
+    pub(crate) fn has_side_of(&self, prefix: &str) -> bool {
+        self.sides.iter().any(|side| side.starts_with(prefix))
+    }
+
+    /// Measures the sides in turn, and writes a line for each.
+    pub(crate) async fn measure<R: Into<Reading>>(&self, mut read: impl AsyncFnMut(&str) -> R) {
         for round in 1..=self.rounds {
             for side in &self.sides {
-                let rate = rate(side).await;
+                let Reading { rate, micros } = read(side).await.into();
+                let micros = micros.map_or(String::new(), |[p50, p99, p999]| {
+                    format!(r#","micros":[{p50:.1},{p99:.1},{p999:.1}]"#)
+                });
                 let Self { work, backend, .. } = self;
                 println!(
-                    r#"{{"work":"{work}","backend":"{backend}","side":"{side}","round":{round},"rate":{rate:.1}}}"#
+                    r#"{{"work":"{work}","backend":"{backend}","side":"{side}","round":{round},"rate":{rate:.1}{micros}}}"#
                 );
             }
         }

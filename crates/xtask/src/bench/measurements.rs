@@ -12,6 +12,9 @@ pub(super) struct Measurement {
     pub(super) side: String,
     /// Events per second.
     pub(super) rate: f64,
+    /// The microseconds within which 50, 99 and 99.9 of 100 were done, if that was measured.
+    #[serde(default)]
+    pub(super) micros: Option<[f64; 3]>,
 }
 
 impl Measurement {
@@ -22,9 +25,15 @@ impl Measurement {
     }
 }
 
-/// The rates of all rounds, by work, backend and side.
+/// The measurements of all rounds, by work, backend and side.
 #[derive(Default)]
-pub(super) struct Measurements(BTreeMap<(String, String, String), Vec<f64>>);
+pub(super) struct Measurements(BTreeMap<(String, String, String), Rounds>);
+
+#[derive(Default)]
+struct Rounds {
+    rates: Vec<f64>,
+    micros: Vec<[f64; 3]>,
+}
 
 impl Measurements {
     pub(super) fn add(&mut self, measurement: Measurement) {
@@ -33,19 +42,36 @@ impl Measurements {
             backend,
             side,
             rate,
+            micros,
         } = measurement;
-        self.0.entry((work, backend, side)).or_default().push(rate);
+        let rounds = self.0.entry((work, backend, side)).or_default();
+        rounds.rates.push(rate);
+        rounds.micros.extend(micros);
     }
 
     /// Returns the rates of a side, by round; `None` if it was not measured.
     pub(super) fn rates(&self, work: &str, backend: &str, side: &str) -> Option<&[f64]> {
+        Some(&self.of(work, backend, side)?.rates)
+    }
+
+    /// Returns the times of a side, by round; `None` if they were not measured.
+    pub(super) fn micros(&self, work: &str, backend: &str, side: &str) -> Option<&[[f64; 3]]> {
+        let micros = &self.of(work, backend, side)?.micros;
+        (!micros.is_empty()).then_some(micros)
+    }
+
+    fn of(&self, work: &str, backend: &str, side: &str) -> Option<&Rounds> {
         let key = (work.to_owned(), backend.to_owned(), side.to_owned());
-        self.0.get(&key).map(Vec::as_slice)
+        self.0.get(&key)
     }
 
     /// Returns the smallest number of rounds that any side has.
     pub(super) fn rounds(&self) -> usize {
-        self.0.values().map(Vec::len).min().unwrap_or_default()
+        self.0
+            .values()
+            .map(|one| one.rates.len())
+            .min()
+            .unwrap_or_default()
     }
 }
 
@@ -77,6 +103,7 @@ mod tests {
         let line =
             r#"{"work":"persist-1","backend":"sqlite","side":"actors","round":2,"rate":1660.5}"#;
         let measurement = Measurement::of_line(line).unwrap();
+        assert_eq!(measurement.micros, None);
         assert_eq!(
             (measurement.side.as_str(), measurement.rate),
             ("actors", 1660.5)
@@ -96,6 +123,7 @@ mod tests {
                 backend: "sqlite".to_owned(),
                 side: side.to_owned(),
                 rate,
+                micros: None,
             });
         }
         let rates = |backend, side| measurements.rates("w", backend, side);

@@ -128,6 +128,7 @@ pub(super) mod tests {
                 backend: "postgres".to_owned(),
                 side: (*side).to_owned(),
                 rate: *rate,
+                micros: None,
             });
         }
         measurements

@@ -146,6 +146,7 @@ mod tests {
                 "burst.svg",
                 "catch.svg",
                 "far.svg",
+                "growth.svg",
                 "live.svg",
                 "persist.svg",
                 "projection.svg",

@@ -438,7 +438,7 @@ const COMPARISONS: &[Comparison] = &[
         side: "large-insert",
         baseline: FEW_INSERTS,
         on: &[
-            (Sqlite, Some(0.5), Some(0.85)),
+            (Sqlite, Some(0.35), Some(0.85)),
             (Postgres, Some(0.5), Some(0.85)),
             (MySql, Some(0.5), Some(0.85)),
         ],
@@ -538,8 +538,14 @@ fn peers() -> Vec<Row> {
     rows.collect()
 }
 
-/// Keeps the rows of these kinds of work, or all if none is named; fails if there is no such kind.
-pub(super) fn keep(rows: &mut Vec<Row>, works: &[String]) -> anyhow::Result<()> {
+/// Returns the rows of a run that are of these kinds of work, or all if none is named; fails if there is no such kind.
+pub(super) fn of_works(choice: Choice, works: &[String]) -> anyhow::Result<Vec<Row>> {
+    let mut rows = rows(choice);
+    keep(&mut rows, works)?;
+    Ok(rows)
+}
+
+fn keep(rows: &mut Vec<Row>, works: &[String]) -> anyhow::Result<()> {
     let known: BTreeSet<_> = rows.iter().map(|row| row.work).collect();
     for work in works {
         let all = || known.iter().copied().collect::<Vec<_>>().join(", ");

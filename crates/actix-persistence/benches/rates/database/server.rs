@@ -1,10 +1,11 @@
 //! A database server, whose URL is in a variable; each series has databases of its own on it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use actix_persistence::{Builder, Persistence};
 
-use super::{Database, SqlConnection, open};
+use super::{Database, SqlConnection, open, relay};
 
 /// The properties of a server, besides the statements of its driver.
 pub(crate) trait ServerConnection: SqlConnection {
@@ -52,6 +53,14 @@ impl<C: ServerConnection> Database for Server<C> {
 
     async fn open(&self, kinds: &[&str], builder: Builder) -> Persistence {
         open(kinds, C::KIND, &self.url, builder).await
+    }
+
+    fn move_away(&mut self, one_way: Duration) {
+        // PROTOCOL://USER:PASSWORD@HOST:PORT/DATABASE
+        let (before, rest) = self.url.rsplit_once(':').expect("a URL with a port");
+        let (port, path) = rest.split_once('/').expect("a URL with a database");
+        let port = port.parse().expect("a number of a port");
+        self.url = format!("{before}:{}/{path}", relay::start(port, one_way));
     }
 
     async fn settle(&self) {

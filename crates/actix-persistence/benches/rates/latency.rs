@@ -1,0 +1,159 @@
+//! The time from a command to its answer, which comes when its event is stored: as fast as some actors answer, and at a fixed
+//! rate below that; and the time of a bare commit.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use actix::Addr;
+use actix_persistence::Persistence;
+use futures_util::future::join_all;
+use tokio::sync::mpsc;
+
+use crate::database::{Connection, Database};
+use crate::notebook::{Notebook, persisted};
+use crate::replay::Note;
+use crate::row::{Row, Table};
+use crate::series::{END, Reading, Series};
+
+/// The time that bytes need from the application to a server that is far away, and back.
+const ONE_WAY: Duration = Duration::from_micros(500);
+/// The share of the largest rate at which commands arrive.
+const LOAD: f64 = 0.8;
+
+pub(crate) async fn run<D: Database>(series: &Series) {
+    let actors = series.number("latency-");
+    let mut near = Place::<D>::make(actors, None).await;
+    let mut far = match series.has_side_of("far-") {
+        true => Some(Place::<D>::make(actors, Some(ONE_WAY)).await),
+        false => None,
+    };
+    series
+        .measure(async |side| {
+            let (place, work) = match (side.strip_prefix("far-"), &mut far) {
+                (Some(work), Some(far)) => (far, work),
+                _ => (&mut near, side),
+            };
+            match work {
+                "commit" => place.commits(series.time).await,
+                "actors" => place.asks(series.time).await,
+                "actors-80" => place.asks_at(LOAD, series.time).await,
+                other => series.has_no(other),
+            }
+        })
+        .await;
+    near.close().await;
+    if let Some(far) = far {
+        far.close().await;
+    }
+}
+
+/// A database at some distance, with actors and a bare connection.
+struct Place<D: Database> {
+    database: D,
+    persistence: Persistence,
+    notebooks: Vec<Addr<Notebook>>,
+    bare: D::Connection,
+    /// The commands per second that were answered last.
+    peak: f64,
+}
+
+impl<D: Database> Place<D> {
+    async fn make(actors: usize, one_way: Option<Duration>) -> Self {
+        let mut database = D::make().await;
+        if let Some(one_way) = one_way {
+            database.move_away(one_way);
+        }
+        let persistence = database.open(&["journal"], Persistence::builder()).await;
+        let notebooks = Notebook::start_many(&persistence, actors);
+        // Every actor has recovered before the clock starts.
+        persisted(&notebooks, Duration::ZERO).await;
+        Self {
+            bare: D::Connection::connect(database.url()).await,
+            database,
+            persistence,
+            notebooks,
+            peak: 0.0,
+        }
+    }
+
+    /// One row after the other, each in a transaction.
+    async fn commits(&mut self, time: Duration) -> Reading {
+        let (begin, mut times) = (Instant::now(), Vec::new());
+        while times.is_empty() || begin.elapsed() < time {
+            let start = Instant::now();
+            self.bare.write(Table::Events, vec![Row::next(0)]).await;
+            times.push(start.elapsed());
+        }
+        Reading::of(times, begin.elapsed())
+    }
+
+    /// Asks each actor again as soon as it has answered.
+    async fn asks(&mut self, time: Duration) -> Reading {
+        let begin = Instant::now();
+        let asked = self.notebooks.iter().cloned().map(async |notebook| {
+            let mut times = Vec::new();
+            while times.is_empty() || begin.elapsed() < time {
+                let start = Instant::now();
+                ask(&notebook).await;
+                times.push(start.elapsed());
+            }
+            times
+        });
+        let times = join_all(asked).await.concat();
+        let reading = Reading::of(times, begin.elapsed());
+        self.peak = reading.rate;
+        reading
+    }
+
+    /// Asks at a part of the largest rate, one actor after the other, whether or not those before have answered. The time of an
+    /// answer begins when it was to be asked.
+    async fn asks_at(&mut self, load: f64, time: Duration) -> Reading {
+        assert!(self.peak > 0.0, "the largest rate is measured before");
+        let rate = self.peak * load;
+        let (begin, times) = (Instant::now(), Rc::new(RefCell::new(Vec::new())));
+        let mut due = arrivals(begin, rate, time);
+        let mut notebooks = self.notebooks.iter().cycle();
+        let mut asked = Vec::new();
+        while let Some(planned) = due.recv().await {
+            let notebook = notebooks.next().expect("an actor").clone();
+            let times = Rc::clone(&times);
+            asked.push(actix::spawn(async move {
+                ask(&notebook).await;
+                times.borrow_mut().push(planned.elapsed());
+            }));
+        }
+        for ended in join_all(asked).await {
+            ended.expect("an answer");
+        }
+        Reading::of(times.take(), begin.elapsed())
+    }
+
+    async fn close(self) {
+        drop((self.notebooks, self.bare));
+        self.persistence.stop(END).await;
+        self.database.close().await;
+    }
+}
+
+async fn ask(notebook: &Addr<Notebook>) {
+    notebook.send(Note(1)).await.unwrap().unwrap();
+}
+
+/// Returns the times of arrival, each when it has come, at equal distances. A thread waits for them: timers of tokio are a
+/// millisecond apart.
+fn arrivals(begin: Instant, rate: f64, time: Duration) -> mpsc::UnboundedReceiver<Instant> {
+    let (arrive, arrived) = mpsc::unbounded_channel();
+    thread::spawn(move || {
+        let count = (rate * time.as_secs_f64()).ceil();
+        for number in 0..count as u32 {
+            let planned = begin + Duration::from_secs_f64(f64::from(number) / rate);
+            thread::sleep(planned.saturating_duration_since(Instant::now()));
+            if arrive.send(planned).is_err() {
+                return;
+            }
+        }
+    });
+    arrived
+}
