@@ -1,8 +1,6 @@
 //! The time from a command to its answer, which comes when its event is stored: as fast as some actors answer, and at a fixed
 //! rate below that; and the time of a bare commit.
 
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,6 +17,8 @@ use crate::series::{END, Reading, Series};
 
 /// The time that bytes need from the application to a server that is far away, and back.
 const ONE_WAY: Duration = Duration::from_micros(500);
+/// The least pause between arrivals that wake their reader, so that they take no processor from what is measured.
+const LEAST_PAUSE: Duration = Duration::from_micros(200);
 /// The share of the largest rate at which commands arrive.
 const LOAD: f64 = 0.8;
 
@@ -92,11 +92,11 @@ impl<D: Database> Place<D> {
     /// Asks each actor again as soon as it has answered.
     async fn asks(&mut self, time: Duration) -> Reading {
         let begin = Instant::now();
-        let asked = self.notebooks.iter().cloned().map(async |notebook| {
+        let asked = self.notebooks.iter().map(async |notebook| {
             let mut times = Vec::new();
             while times.is_empty() || begin.elapsed() < time {
                 let start = Instant::now();
-                ask(&notebook).await;
+                ask(notebook).await;
                 times.push(start.elapsed());
             }
             times
@@ -112,22 +112,28 @@ impl<D: Database> Place<D> {
     async fn asks_at(&mut self, load: f64, time: Duration) -> Reading {
         assert!(self.peak > 0.0, "the largest rate is measured before");
         let rate = self.peak * load;
-        let (begin, times) = (Instant::now(), Rc::new(RefCell::new(Vec::new())));
+        let (answer, mut answers) = mpsc::unbounded_channel();
+        let begin = Instant::now();
         let mut due = arrivals(begin, rate, time);
         let mut notebooks = self.notebooks.iter().cycle();
-        let mut asked = Vec::new();
+        let mut asked = 0;
         while let Some(planned) = due.recv().await {
             let notebook = notebooks.next().expect("an actor").clone();
-            let times = Rc::clone(&times);
-            asked.push(actix::spawn(async move {
+            let answer = answer.clone();
+            actix::spawn(async move {
                 ask(&notebook).await;
-                times.borrow_mut().push(planned.elapsed());
-            }));
+                let _ = answer.send((planned, Instant::now()));
+            });
+            asked += 1;
         }
-        for ended in join_all(asked).await {
-            ended.expect("an answer");
+        drop(answer);
+        let (mut times, mut end) = (Vec::new(), begin);
+        while let Some((planned, answered)) = answers.recv().await {
+            times.push(answered - planned);
+            end = end.max(answered);
         }
-        Reading::of(times.take(), begin.elapsed())
+        assert_eq!(times.len(), asked, "each is answered");
+        Reading::of(times, end - begin)
     }
 
     async fn close(self) {
@@ -141,15 +147,18 @@ async fn ask(notebook: &Addr<Notebook>) {
     notebook.send(Note(1)).await.unwrap().unwrap();
 }
 
-/// Returns the times of arrival, each when it has come, at equal distances. A thread waits for them: timers of tokio are a
-/// millisecond apart.
+/// Returns the times of arrival, each when it has come or a little later, at equal distances. A thread waits for them: timers
+/// of tokio are a millisecond apart.
 fn arrivals(begin: Instant, rate: f64, time: Duration) -> mpsc::UnboundedReceiver<Instant> {
     let (arrive, arrived) = mpsc::unbounded_channel();
     thread::spawn(move || {
         let count = (rate * time.as_secs_f64()).ceil();
         for number in 0..count as u32 {
             let planned = begin + Duration::from_secs_f64(f64::from(number) / rate);
-            thread::sleep(planned.saturating_duration_since(Instant::now()));
+            let now = Instant::now();
+            if planned > now {
+                thread::sleep((planned - now).max(LEAST_PAUSE));
+            }
             if arrive.send(planned).is_err() {
                 return;
             }

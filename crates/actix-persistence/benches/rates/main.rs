@@ -8,6 +8,7 @@
 mod album;
 mod bare;
 mod burst;
+mod crowd;
 mod database;
 mod fixed;
 mod group_commit;
@@ -60,6 +61,7 @@ async fn run(series: &Series) {
     match series.backend.as_str() {
         "memory" => match series.work.as_str() {
             "queue" => burst::queue(series).await,
+            "crowd" => crowd::run::<Memory>(series).await,
             work if work.starts_with("each-") => fixed::run(series).await,
             _ => persist::run::<Memory>(series).await,
         },
@@ -75,6 +77,7 @@ async fn on_disk<D: Database<Connection: SqlConnection>>(series: &Series) {
         "replay-one" => replay::one::<D>(series).await,
         "replay-many" => replay::many::<D>(series).await,
         "catch-up" => replay::catch_up::<D>(series).await,
+        "crowd" => crowd::run::<D>(series).await,
         "growth" => growth::run::<D>(series).await,
         "live" => live::beside::<D>(series).await,
         "live-delay" => live::delay::<D>(series).await,

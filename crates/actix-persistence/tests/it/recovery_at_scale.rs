@@ -1,4 +1,4 @@
-//! Recovery at scale: a very long log, very many actors at once, and a query of very many events, each in a process of its own for the peak of its
+//! Recovery at scale: a very long log, very many actors at once and idle, and a query of very many events, each in a process of its own for the peak of its
 //! memory.
 //!
 //! A tenth of the full scale, unless `ACTIX_PERSISTENCE_TEST_SCALE=full` as `cargo xtask soak` sets it.
@@ -9,6 +9,7 @@
 )]
 
 mod all_events;
+mod idle_actors;
 mod ledger;
 mod long_log;
 mod many_actors;

@@ -145,6 +145,7 @@ mod tests {
             [
                 "burst.svg",
                 "catch.svg",
+                "crowd.svg",
                 "far.svg",
                 "growth.svg",
                 "live.svg",

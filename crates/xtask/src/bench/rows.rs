@@ -165,6 +165,14 @@ const FEW_RECOVERIES: &Baseline = &Baseline {
     name: "recoveries at 10,000 events",
     sides: &["small-recovery"],
 };
+const THOUSAND_IN_TURN: &Baseline = &Baseline {
+    name: "1,000 of 100,000 live actors",
+    sides: &["1000"],
+};
+const HUNDRED_IN_TURN: &Baseline = &Baseline {
+    name: "100 of 100,000 live actors",
+    sides: &["100"],
+};
 const TELLUS: &Baseline = &Baseline {
     name: "tellus",
     sides: &["tellus"],
@@ -464,6 +472,20 @@ const COMPARISONS: &[Comparison] = &[
             (Postgres, Some(0.5), Some(0.85)),
             (MySql, Some(0.5), Some(0.85)),
         ],
+        quick: false,
+    },
+    Comparison {
+        work: "crowd",
+        side: "100000",
+        baseline: THOUSAND_IN_TURN,
+        on: &[(Memory, None, Some(0.8)), (Sqlite, None, Some(0.8))],
+        quick: false,
+    },
+    Comparison {
+        work: "crowd",
+        side: "10000",
+        baseline: HUNDRED_IN_TURN,
+        on: &[(Memory, None, Some(0.77)), (Sqlite, None, Some(0.77))],
         quick: false,
     },
 ];

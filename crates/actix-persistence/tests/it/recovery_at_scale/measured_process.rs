@@ -8,6 +8,7 @@ const SCENARIO: &str = "ACTIX_PERSISTENCE_TEST_SCENARIO";
 const FILE: &str = "ACTIX_PERSISTENCE_TEST_FILE";
 const MARK: &str = "measured ";
 const PEAK: &str = "peak-kib";
+const RESIDENT: &str = "resident-kib";
 
 /// Returns the task of a process that was started by [`run`]: a number, and the database to use.
 pub(super) fn scenario() -> Option<(u64, PathBuf)> {
@@ -23,11 +24,20 @@ pub(super) fn report(name: &str, value: u64) {
 /// Reports the most memory that this process ever had, where the system tells.
 pub(super) fn report_peak() {
     // `VmHWM` begins anew with each program, unlike the peak that `getrusage` gives.
+    report_memory(PEAK, "VmHWM:");
+}
+
+/// Reports the memory that this process has now, where the system tells.
+pub(super) fn report_resident() {
+    report_memory(RESIDENT, "VmRSS:");
+}
+
+fn report_memory(name: &str, key: &str) {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    if let Some(peak) = peak {
-        let kib = peak.trim().trim_end_matches("kB").trim();
-        report(PEAK, kib.parse().unwrap());
+    let memory = status.lines().find_map(|line| line.strip_prefix(key));
+    if let Some(memory) = memory {
+        let kib = memory.trim().trim_end_matches("kB").trim();
+        report(name, kib.parse().unwrap());
     }
 }
 
@@ -42,12 +52,21 @@ impl Measured {
 
     /// The peak of its memory in KiB; `None`, with a remark, where the system does not tell.
     pub(super) fn peak_kib(&self) -> Option<u64> {
-        let peak = self.0.get(PEAK).copied();
-        if peak.is_none() {
-            assert_ne!(std::env::consts::OS, "linux", "linux tells the peak");
-            println!("peak memory is not measured on this system");
+        self.kib(PEAK)
+    }
+
+    /// The memory that it had at the end in KiB; `None`, with a remark, where the system does not tell.
+    pub(super) fn resident_kib(&self) -> Option<u64> {
+        self.kib(RESIDENT)
+    }
+
+    fn kib(&self, name: &str) -> Option<u64> {
+        let memory = self.0.get(name).copied();
+        if memory.is_none() {
+            assert_ne!(std::env::consts::OS, "linux", "linux tells the memory");
+            println!("{name} is not measured on this system");
         }
-        peak
+        memory
     }
 }
 
