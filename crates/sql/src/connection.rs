@@ -12,6 +12,7 @@ mod attempts;
 mod seats;
 mod set_up;
 mod shared_reads;
+mod snapshot_turns;
 mod visit;
 
 use std::sync::Arc;
@@ -32,6 +33,7 @@ use crate::{
 use attempts::{Attempts, Failed};
 use seats::{Lease, Seats, Wait};
 use set_up::set_up;
+use snapshot_turns::SnapshotTurns;
 
 pub use at_once::AtOnce;
 pub(crate) use shared_reads::ReadLine;
@@ -76,23 +78,22 @@ pub struct Connections<C: Connector> {
     /// The number of writers that may be there at a time. Where they share one with the store, others come between two
     /// of them.
     visits: Arc<Semaphore>,
-    /// Turns of snapshots, at most half of the writers, but one.
-    snapshot_turns: Semaphore,
+    snapshot_turns: SnapshotTurns,
 }
 
 impl<C: Connector> Connections<C> {
     /// Returns connections of which none is open yet.
     pub fn new(connector: C) -> Self {
         let connector = Arc::new(connector);
-        let half_of_the_writers = connector.max_connections(Role::Writer) / 2;
+        let max_writers = connector.max_connections(Role::Writer);
         let seats = |role, number| Arc::new(Seats::new(role, number, Arc::clone(&connector)));
-        let writers = seats(Role::Writer, connector.max_connections(Role::Writer));
+        let writers = seats(Role::Writer, max_writers);
         let visited = match connector.max_application_connections() {
             0 => Arc::clone(&writers),
             number => seats(Role::Writer, number),
         };
         Self {
-            snapshot_turns: Semaphore::new(half_of_the_writers.max(1)),
+            snapshot_turns: SnapshotTurns::new(max_writers),
             visits: Arc::new(Semaphore::new(
                 connector.max_application_connections().max(1),
             )),
@@ -108,14 +109,13 @@ impl<C: Connector> Connections<C> {
         &self.connector
     }
 
-    /// Waits, in order, until a snapshot may be written or deleted; it may be as long as the permit lives.
-    /// Snapshots can be large: when all actors save theirs, they wait here for each other, and the journal for none.
+    /// Waits, in order, until a snapshot of this size may be written, or some deleted; it may be as long as the permit lives.
+    /// When all actors save theirs, they wait here for each other, and the journal for none. One that is large goes alone.
     ///
     /// # Cancel safety
     /// A call that is dropped has left the line.
-    pub async fn snapshot_turn(&self) -> SemaphorePermit<'_> {
-        let turn = self.snapshot_turns.acquire().await;
-        turn.expect("the semaphore is never closed")
+    pub async fn snapshot_turn(&self, bytes: usize) -> SemaphorePermit<'_> {
+        self.snapshot_turns.take(bytes).await
     }
 
     /// Makes the tables of a schema ready, and checks how the database is opened.

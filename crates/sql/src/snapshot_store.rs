@@ -85,7 +85,7 @@ impl<D: Dialect> SqlSnapshotStore<D> {
     ) -> Result<(), StorageError> {
         let turn = self.turns.take([id].into_iter()).await;
         let sql = self.statements.delete.clone();
-        let _turn = self.connections.snapshot_turn().await;
+        let _turn = self.connections.snapshot_turn(0).await;
         self.connections
             .write(operation, id.clone(), move |connection, id| {
                 // Until the work is dropped, which is when it has ended.
@@ -156,8 +156,9 @@ impl<D: Dialect> SnapshotStore for SqlSnapshotStore<D> {
         }
         let turn = self.turns.take([&id].into_iter()).await;
         let sql = self.statements.save.clone();
+        let bytes = payload.len();
         let input = (metadata, payload);
-        let _turn = self.connections.snapshot_turn().await;
+        let _turn = self.connections.snapshot_turn(bytes).await;
         self.connections
             .write(
                 Operation::SaveSnapshot,
