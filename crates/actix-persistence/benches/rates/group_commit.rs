@@ -45,22 +45,35 @@ impl GroupCommit {
     pub(crate) async fn rate(&self, callers: usize, time: Duration) -> f64 {
         let start = Instant::now();
         let counts = (0..callers).map(|caller| {
-            let writer = self.0[caller % self.0.len()].clone();
+            let writer = self.writer(caller).clone();
             actix::spawn(call(caller, writer, start + time))
         });
         let counts = join_all(counts.collect::<Vec<_>>()).await;
         let count = counts.into_iter().map(Result::unwrap).sum();
         rate(count, start.elapsed())
     }
+
+    /// Sends the next row of a caller; the answer comes when it is stored.
+    pub(crate) fn store(&self, caller: usize) -> oneshot::Receiver<()> {
+        send(caller, self.writer(caller))
+    }
+
+    fn writer(&self, caller: usize) -> &mpsc::UnboundedSender<Waiting> {
+        &self.0[caller % self.0.len()]
+    }
+}
+
+fn send(caller: usize, writer: &mpsc::UnboundedSender<Waiting>) -> oneshot::Receiver<()> {
+    let (stored, reply) = oneshot::channel();
+    let row = Row::next(caller);
+    assert!(writer.send(Waiting { row, stored }).is_ok());
+    reply
 }
 
 async fn call(caller: usize, writer: mpsc::UnboundedSender<Waiting>, until: Instant) -> usize {
     let mut count = 0;
     while count == 0 || Instant::now() < until {
-        let (stored, reply) = oneshot::channel();
-        let row = Row::next(caller);
-        assert!(writer.send(Waiting { row, stored }).is_ok());
-        reply.await.unwrap();
+        send(caller, &writer).await.unwrap();
         count += 1;
     }
     count

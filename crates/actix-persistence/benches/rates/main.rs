@@ -18,6 +18,7 @@ mod live;
 mod notebook;
 mod paper;
 mod persist;
+mod plain_actors;
 mod projections;
 mod replay;
 mod row;

@@ -1,5 +1,6 @@
 //! Some number of actors that persist event after event.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use actix_persistence::Persistence;
@@ -8,6 +9,7 @@ use crate::bare::Bare;
 use crate::database::Database;
 use crate::group_commit::GroupCommit;
 use crate::notebook::{Notebook, persisted};
+use crate::plain_actors::{self, PlainActor};
 use crate::row::Table;
 use crate::series::{END, Series};
 
@@ -27,10 +29,13 @@ pub(crate) async fn run<D: Database>(series: &Series) {
     for writers in [&one_writer, &two_writers] {
         writers.rate(actors, Duration::ZERO).await;
     }
+    let one_writer = Rc::new(one_writer);
+    let plain_actors = PlainActor::start_many(&one_writer, actors);
     let mut bare = Bare::open(&database).await;
     series
         .measure(async |side| match side {
             "actors" => persisted(&notebooks, series.time).await,
+            "plain-actors" => plain_actors::stored(&plain_actors, series.time).await,
             "group-commit" => one_writer.rate(actors, series.time).await,
             "group-commit-2" => two_writers.rate(actors, series.time).await,
             "singles" => bare.on_one(Table::Events, 1, series.time).await,

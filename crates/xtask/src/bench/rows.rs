@@ -84,6 +84,10 @@ const GROUP_COMMIT: &Baseline = &Baseline {
     name: "minimal group commit",
     sides: &["group-commit"],
 };
+const PLAIN_ACTORS: &Baseline = &Baseline {
+    name: "actors without codecs and contracts",
+    sides: &["plain-actors"],
+};
 const BETTER_GROUP_COMMIT: &Baseline = &Baseline {
     name: "minimal group commit, 1 or 2 writers",
     sides: &["group-commit", "group-commit-2"],
@@ -225,6 +229,13 @@ const COMPARISONS: &[Comparison] = &[
         side: "actors",
         baseline: GROUP_COMMIT,
         on: &[(Memory, None, Some(0.35)), (Sqlite, None, Some(1.1))],
+        quick: true,
+    },
+    Comparison {
+        work: "persist-1000",
+        side: "actors",
+        baseline: PLAIN_ACTORS,
+        on: &[(Memory, None, Some(0.35))],
         quick: true,
     },
     Comparison {
