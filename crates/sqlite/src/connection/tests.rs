@@ -51,6 +51,20 @@ async fn number(database: &Database, sql: &'static str) -> i64 {
 }
 
 #[tokio::test]
+async fn a_writer_needs_no_temporary_files() {
+    let (_directory, database) = database().await;
+    let mut writer = opening::open(database.connector(), Role::Writer)
+        .await
+        .unwrap();
+    let temp_store: i64 = sqlx::query_scalar("PRAGMA temp_store")
+        .fetch_one(&mut writer)
+        .await
+        .unwrap();
+    const MEMORY: i64 = 2;
+    assert_eq!(temp_store, MEMORY);
+}
+
+#[tokio::test]
 async fn every_connection_syncs_as_far_as_was_asked_for() {
     let (_directory, database) = database().await;
     for synchronous in [Synchronous::Full, Synchronous::Normal] {
