@@ -97,7 +97,10 @@ impl JournalHandle {
         };
         if job.payload.is_empty() {
             let outcomes = Vec::new();
-            job.slot.answer(WriteReply { outcomes });
+            job.slot.answer(WriteReply {
+                outcomes,
+                writes: job.payload,
+            });
         } else if foreign {
             let message =
                 "a request holds the writes of one persistence id, this one has another's";

@@ -22,6 +22,9 @@ pub struct WriteRequest {
 pub struct WriteReply {
     /// The outcomes, one per write, in order; when the call as a whole failed, each is [`WriteOutcome::Failed`].
     pub outcomes: Vec<WriteOutcome>,
+    /// The writes, to be freed by the thread that has allocated them, which takes an allocator the least time; empty where
+    /// they were handed to the journal, which is sent copies of those that share a call.
+    pub writes: Vec<AtomicWrite>,
 }
 
 /// The facts about a write request that are needed to answer it when nothing else does.
@@ -44,6 +47,7 @@ impl Question for WriteQuestion {
     fn failed(&self, error: StorageError) -> WriteReply {
         WriteReply {
             outcomes: vec![WriteOutcome::Failed(error); self.writes],
+            writes: Vec::new(),
         }
     }
 }

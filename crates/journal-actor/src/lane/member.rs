@@ -129,8 +129,10 @@ impl Member for WriteJob {
     }
 
     fn answer(self, outcomes: impl Iterator<Item = WriteOutcome>) {
-        let outcomes = outcomes.collect();
-        self.slot.answer(WriteReply { outcomes });
+        self.slot.answer(WriteReply {
+            outcomes: outcomes.collect(),
+            writes: self.payload,
+        });
     }
 }
 

@@ -26,6 +26,24 @@ fn an_idle_lane_sends_at_once_and_a_busy_one_merges_what_arrives() {
 }
 
 #[test]
+fn the_writes_of_a_group_come_back_to_the_threads_of_their_askers() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let (busy, _reply) = fixture.busy().await;
+        let sent = ["a", "b"].map(|name| (name, vec![atomic_write(name, 1, 1, 200)]));
+        let replies = sent
+            .clone()
+            .map(|(name, writes)| fixture.write_all(name, writes));
+        settle().await;
+        busy.works();
+        fixture.calls.next_write().await.0.works();
+        for (reply, (_, sent)) in replies.into_iter().zip(sent) {
+            assert_eq!(now(reply).await.writes, sent);
+        }
+    });
+}
+
+#[test]
 fn two_requests_of_one_id_never_share_a_call() {
     on_paused_clock(async {
         let mut fixture = Fixture::ready().await;

@@ -20,7 +20,7 @@ const WORKS: [(&str, u32); 3] = [
     ("latency-1000", 1_000),
 ];
 const BACKENDS: [Backend; 3] = [Backend::Sqlite, Backend::Postgres, Backend::MySql];
-/// What is measured where the database is on this machine, and what it is called.
+/// The sides where the database is on this machine, each with its name in the table.
 const NEAR: [(&str, &str); 3] = [
     ("commit", "bare commit"),
     ("actors", "asked again and again"),
