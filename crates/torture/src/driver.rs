@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 
 use crate::progress::Progress;
-use crate::{Backend, Kind, Run, Summary, is_interrupted};
+use crate::{Backend, Kind, Run, Summary, end_on_interrupt, is_interrupted};
 
 /// The time between two looks whether to report progress.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -46,6 +46,7 @@ pub struct Settings {
 /// # Errors
 /// If its folder cannot be made or removed.
 pub fn run(job: Job, settings: &Settings) -> anyhow::Result<Summary> {
+    end_on_interrupt()?;
     let Job { kind, backend } = job;
     let folder = own_folder(job, settings)?;
     let run = Run::new(kind, backend, settings, folder.clone());

@@ -68,6 +68,23 @@ fn a_run_that_finds_something_keeps_its_folder_and_says_how_to_repeat_it() {
     }
 }
 
+/// A script has started the tests in the background with SIGINT ignored: then so did processes that were to stop by it, and
+/// their run waited for them without an end.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_processes_of_a_run_do_not_ignore_ctrl_c() {
+    static KIND: Kind = kind(|_| {
+        let status = fs::read_to_string("/proc/self/status")?;
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = u64::from_str_radix(caught.unwrap_or_default().trim(), 16)?;
+        const SIGINT: u32 = 2;
+        assert_ne!(caught >> (SIGINT - 1) & 1, 0, "{status}");
+        Ok(())
+    });
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(run_in(folder.path(), &KIND, 7).violations, 0);
+}
+
 #[test]
 fn a_run_that_finds_nothing_leaves_nothing() {
     static KIND: Kind = kind(|run| {
