@@ -5,6 +5,7 @@ mod tally;
 mod waiting;
 
 use std::collections::{HashSet, VecDeque};
+use std::mem;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +13,12 @@ use std::time::Duration;
 use actix_persistence_storage_api::{
     JournalCapabilities, PersistenceId, StorageError, StorageErrorKind,
 };
-use actix_persistence_store_actor::{Call, CallEnd, LateCall, Refusal, neighbour_failed};
+use actix_persistence_store_actor::{Call, CallEnd, Company, LateCall, Refusal, neighbour_failed};
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
+use tokio::task::yield_now;
 use tokio::time::Instant;
 
 use crate::halt::{Halt, Halting};
@@ -54,6 +56,8 @@ pub(crate) struct Lane {
     halts: VecDeque<(Halt, Waiting)>,
     /// The ids of the group under way, sorted.
     in_flight: Vec<PersistenceId>,
+    /// The number of askers that the last group has answered, until the next one waits for them.
+    answered: usize,
     /// Calls that have no waiting asker any more but may still write; each returns its ids.
     late: FuturesUnordered<BoxFuture<'static, Vec<PersistenceId>>>,
     /// The ids of the late calls.
@@ -95,6 +99,7 @@ impl Lane {
             waiting: Waiting::new(capabilities),
             halts: VecDeque::new(),
             in_flight: Vec::new(),
+            answered: 0,
             late: FuturesUnordered::new(),
             blocked: HashSet::new(),
             unsettled: HashSet::new(),
@@ -109,6 +114,7 @@ impl Lane {
     async fn run(mut self) {
         loop {
             self.collect();
+            self.wait_for_company().await;
             match self.waiting.next(&self.blocked, &self.unsettled) {
                 Some(Step::Writes(group)) => self.perform(group).await,
                 Some(Step::TakeOvers(group)) => self.perform(group).await,
@@ -131,6 +137,19 @@ impl Lane {
             self.unblock(&ids);
         }
         reads.into_iter().for_each(|read| self.accept_read(read));
+    }
+
+    /// Lets those that were just answered ask again before the first of them has a call alone.
+    async fn wait_for_company(&mut self) {
+        // What waits for a halt is for later, and nothing joins what is before it.
+        if self.waiting.is_empty() || !self.halts.is_empty() {
+            return;
+        }
+        let mut company = Company::new(mem::take(&mut self.answered));
+        while company.is_worth_waiting(self.waiting.len()) {
+            yield_now().await;
+            self.collect();
+        }
     }
 
     /// Waits for something to change.
@@ -243,6 +262,7 @@ impl Lane {
         // Databases lock in one order then, whatever the order of arrival.
         group.sort_unstable_by(|a, b| a.persistence_id().cmp(b.persistence_id()));
         self.in_flight = ids(&group);
+        self.answered = group.len();
         let tally = self.perform_parts(group, breaker.call_timeout()).await;
         self.in_flight.clear();
         if tally.late || (tally.failed && !tally.worked) {

@@ -16,6 +16,7 @@ mod slot;
 
 mod call;
 mod circuit_breaker;
+mod company;
 mod log_limiter;
 mod observed;
 mod outstanding;
@@ -41,6 +42,7 @@ pub use slot::{Question, Slot};
 
 pub use call::{Call, CallEnd, Caller, LateCall};
 pub use circuit_breaker::{BreakerOpen, BreakerSettings, CircuitBreaker, Entry};
+pub use company::Company;
 pub use log_limiter::LogLimiter;
 pub use observed::Observed;
 pub use outstanding::{Outstanding, Ticket};

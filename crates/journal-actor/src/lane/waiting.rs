@@ -59,6 +59,10 @@ impl Waiting {
         self.queue.push_back(request);
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.queue.len()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }

@@ -1,6 +1,7 @@
 //! Requests that wait go together.
 
 use actix_persistence_storage_api::{JournalCapabilities, WriterId};
+use tokio::task::yield_now;
 
 use crate::fixture::{Fixture, atomic_write, id, is_stored, now, on_paused_clock, settings};
 use crate::scripted_journal::{Call, settle};
@@ -22,6 +23,41 @@ fn an_idle_lane_sends_at_once_and_a_busy_one_merges_what_arrives() {
         for reply in replies {
             assert!(is_stored(&now(reply).await));
         }
+    });
+}
+
+/// Stores `a` and `b` in one call, and lets `a` ask for its second write as soon as the first one is stored, and `b` too, if
+/// it comes back, some turns later; returns the ids of the next call.
+async fn next_call_after_two(b_comes_back: bool) -> Vec<String> {
+    let mut fixture = Fixture::ready().await;
+    let (busy, _reply) = fixture.busy().await;
+    let [a, b] = ["a", "b"].map(|name| fixture.write(name));
+    settle().await;
+    busy.works();
+    fixture.calls.next_write().await.0.works();
+    a.await;
+    let mut second = vec![fixture.write_nr("a", 2)];
+    b.await;
+    if b_comes_back {
+        for _ in 0..10 {
+            yield_now().await;
+        }
+        second.push(fixture.write_nr("b", 2));
+    }
+    fixture.calls.next_write().await.1
+}
+
+#[test]
+fn those_that_a_call_has_answered_share_the_next_one() {
+    on_paused_clock(async {
+        assert_eq!(next_call_after_two(true).await, ["a", "b"]);
+    });
+}
+
+#[test]
+fn a_call_does_not_wait_for_those_that_do_not_come_back() {
+    on_paused_clock(async {
+        assert_eq!(next_call_after_two(false).await, ["a"]);
     });
 }
 

@@ -70,6 +70,6 @@ mod tests {
             "it goes beside the large one"
         );
         drop(large);
-        later.await;
+        drop(later.await);
     }
 }

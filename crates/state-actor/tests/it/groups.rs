@@ -8,6 +8,8 @@ use actix_persistence_storage_api::{
     StorageError, StorageErrorKind, WriterId,
 };
 
+use tokio::task::yield_now;
+
 use crate::fixture::{Changed, Fixture, id, now, on_paused_clock, seconds, settings, update};
 use crate::scripted_store::{ALONE, Called};
 
@@ -50,6 +52,26 @@ fn changes_that_arrive_during_a_call_share_the_next_one() {
         }
         assert!(now(deleted).await.is_ok());
         fixture.handle.drained().await;
+    });
+}
+
+#[test]
+fn those_that_a_call_has_answered_share_the_next_one() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::in_groups(settings()).await;
+        let (_first, called, replies) = behind_a_call(&mut fixture, &["a", "b"]).await;
+        called.makes_all();
+        let called = fixture.calls.expect_group(&[("a", 1), ("b", 1)]).await;
+        called.makes_all();
+        let mut again = Vec::new();
+        for (reply, name) in replies.into_iter().zip(["a", "b"]) {
+            assert!(reply.await.is_ok());
+            again.push(fixture.upsert(name, 2));
+            for _ in 0..10 {
+                yield_now().await;
+            }
+        }
+        fixture.calls.expect_group(&[("a", 2), ("b", 2)]).await;
     });
 }
 

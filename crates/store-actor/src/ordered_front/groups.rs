@@ -50,6 +50,8 @@ struct Queue<C> {
     waiting: VecDeque<Member<C>>,
     /// The moment at which a task looks for changes whose time is over; none if none waits for that.
     next_look: Option<Instant>,
+    /// The number of changes of the last call, until the next one waits for those that it answers.
+    answered: usize,
     /// The lanes; for each that has a performer the number of changes that its call has to be worth waiting for.
     lanes: Vec<Option<usize>>,
 }
@@ -76,6 +78,7 @@ impl<C: Clone + Send + 'static> Groups<C> {
             queue: Mutex::new(Queue {
                 waiting: VecDeque::new(),
                 next_look: None,
+                answered: 0,
                 lanes: vec![None; limits.lanes.max(1)],
             }),
         }))
@@ -177,10 +180,22 @@ impl<C> Shared<C> {
                 group.push(member);
             }
             queue.lanes[lane] = (!group.is_empty()).then_some(group.len());
+            queue.answered = queue.answered.max(group.len());
         }
         // Outside of the lock, which the next request of an id takes.
         refuse_all(dead, &Refusal::too_late());
         (!group.is_empty()).then_some(group)
+    }
+
+    /// Returns the number of changes that wait.
+    fn waiting(&self) -> usize {
+        self.lock().waiting.len()
+    }
+
+    /// Returns the number of changes of the last call, once; `None` as long as nothing waits.
+    fn take_answered(&self) -> Option<usize> {
+        let mut queue = self.lock();
+        (!queue.waiting.is_empty()).then(|| std::mem::take(&mut queue.answered))
     }
 
     /// Returns a lane for what waits, because the call of this one takes long: from now on nothing waits for its end.

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{Operation, StorageError, StorageErrorKind};
+use tokio::task::yield_now;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{GroupResult, Member, Shared, StoreCalls, Turn, refuse_all};
 use crate::call::{CallEnd, LateCall};
 use crate::circuit_breaker::Entry;
+use crate::company::Company;
 use crate::refusal::Refusal;
 use crate::slot::Question;
 use crate::splitting::{GUILTY_ENOUGH, may_be_one_request, neighbour_failed};
@@ -68,7 +70,7 @@ impl<C: Clone + Send + 'static> Performer<C> {
     }
 
     async fn run(mut self) {
-        while let Some(group) = self.shared.next(self.lane) {
+        while let Some(group) = self.next().await {
             let mut performed = pin!(self.perform(group));
             if timeout(SHORT, &mut performed).await.is_err() {
                 if let Some(lane) = self.shared.lane_beside(self.lane) {
@@ -78,6 +80,17 @@ impl<C: Clone + Send + 'static> Performer<C> {
             }
         }
         self.finished = true;
+    }
+
+    /// Takes the next changes, after those that were just answered had time to change again.
+    async fn next(&self) -> Option<Vec<Member<C>>> {
+        if let Some(answered) = self.shared.take_answered() {
+            let mut company = Company::new(answered);
+            while company.is_worth_waiting(self.shared.waiting()) {
+                yield_now().await;
+            }
+        }
+        self.shared.next(self.lane)
     }
 
     async fn perform(&self, mut group: Vec<Member<C>>) {
