@@ -15,7 +15,7 @@ use fastrand::Rng;
 use readers::Readers;
 
 use super::Kind;
-use crate::workers::projections::read_models::tables;
+use crate::workers::projections::read_models::{ONCE, tables};
 use crate::workers::projections::{Assignment, PAUSING, TALLIED, Task, open};
 use crate::{Backend, Line, Place, Run, Worker, block_on, is_interrupted, workers};
 
@@ -231,16 +231,17 @@ impl<'a> Round<'a> {
     }
 
     /// Waits until so many events are projected, for a while: those who project are to be killed while there is work, and one
-    /// that nobody kills does the rest.
+    /// that nobody kills does the rest. Events that wait for their parked id, or were dropped, count: no waiting brings them.
     fn wait_for_projected(&self, events: u64) {
+        let done = format!(
+            "SELECT (SELECT COUNT(*) FROM once_log) + (SELECT COUNT(*) FROM projection_waiting WHERE name = '{ONCE}') \
+             + (SELECT COUNT(*) FROM projection_skipped WHERE name = '{ONCE}')"
+        );
         let since = Instant::now();
         while since.elapsed() < PATIENCE && self.goes_on() {
-            let projected = block_on(self.place.rows("SELECT COUNT(*) FROM once_log"));
             // The database may be busy.
-            let projected = projected
-                .ok()
-                .and_then(|rows: Vec<(i64,)>| rows.first().copied());
-            if projected.is_some_and(|(projected,)| projected as u64 >= events) {
+            let done = block_on(self.place.number(&done));
+            if done.is_ok_and(|done| done as u64 >= events) {
                 break;
             }
             self.sleep(BETWEEN_LOOKS);
