@@ -33,8 +33,11 @@ const STREAMS: u32 = 3;
 const DEPLOYMENTS: u32 = 3;
 /// The largest number of times that a deployment goes forth and back.
 const MOST_TURNS: u32 = 3;
-/// The number of lines that a process says before the other version takes its place.
+/// The largest number of lines that a process says before the other version takes its place: in a run of `WHOLE` or more,
+/// and in a shorter one, which has as many processes and replaces each sooner.
 const LONGEST_LIFE: u64 = 600;
+const LONGEST_SHORT_LIFE: u64 = 120;
+const WHOLE: Duration = Duration::from_secs(180);
 /// A process that is refused everything says less.
 const LONGEST_SILENCE: Duration = Duration::from_millis(1_500);
 /// The time within which every stream is written to after the last deployment.
@@ -166,7 +169,11 @@ impl Round<'_> {
         let (process, mut worker) = self.start(slot, version, released, rng)?;
         let chronicle = &self.writers.chronicle;
         let since = Instant::now();
-        for _ in 0..rng.u64(1..=LONGEST_LIFE) {
+        let longest_life = match self.run.length() >= WHOLE {
+            true => LONGEST_LIFE,
+            false => LONGEST_SHORT_LIFE,
+        };
+        for _ in 0..rng.u64(1..=longest_life) {
             let Some(line) = worker.next_line()? else {
                 break;
             };
