@@ -146,7 +146,7 @@ impl Lane {
             return;
         }
         let mut company = Company::new(mem::take(&mut self.answered));
-        while company.is_worth_waiting(self.waiting.len()) {
+        while self.halts.is_empty() && company.is_worth_waiting(self.waiting.len()) {
             yield_now().await;
             self.collect();
         }

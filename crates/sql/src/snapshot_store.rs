@@ -156,7 +156,7 @@ impl<D: Dialect> SnapshotStore for SqlSnapshotStore<D> {
         }
         let turn = self.turns.take([&id].into_iter()).await;
         let sql = self.statements.save.clone();
-        let bytes = payload.len();
+        let bytes = payload.len() + metadata.metadata.as_ref().map_or(0, Payload::len);
         let input = (metadata, payload);
         let _turn = self.connections.snapshot_turn(bytes).await;
         self.connections

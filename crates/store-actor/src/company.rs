@@ -2,7 +2,9 @@
 //!
 //! The first of them would have the next call alone, and the others would wait until it has ended.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 /// The number of looks in a row that find nothing new, and the time, after which nothing more is waited for. On a runtime
 /// that has nothing else to do, a look takes less than a microsecond.

@@ -31,6 +31,13 @@ pub(super) async fn open(
         Some(pool) => fit_to_share(&pool.connect_options()),
         None => SqliteConnectOptions::new(),
     };
+    let options = match role {
+        // What takes back a statement that fails in its middle is a file otherwise, for each group of events that changes more
+        // than 64 KiB: then a full disk of temporary files fails writes. What others sort may be large.
+        // https://www.sqlite.org/tempfiles.html#statement_journal_files
+        Role::Writer => options.pragma("temp_store", "MEMORY"),
+        Role::SetUp { .. } | Role::Reader => options,
+    };
     let options = options
         .filename(&settings.location.path)
         // The file is made before, with permissions of our choice: see `file::prepare`.
@@ -51,16 +58,6 @@ pub(super) async fn open(
         .pragma("query_only", switch(role == Role::Reader))
         // The writer copies the log after it has noted the end of what was confirmed: see `position`.
         .pragma("wal_autocheckpoint", "0")
-        // What takes back a statement that fails in its middle is a file otherwise, for each group of events that changes more
-        // than 64 KiB: then a full disk of temporary files fails writes. What set-up sorts for an index may be large.
-        // https://www.sqlite.org/tempfiles.html#statement_journal_files
-        .pragma(
-            "temp_store",
-            match role {
-                Role::Writer => "MEMORY",
-                Role::SetUp { .. } | Role::Reader => "DEFAULT",
-            },
-        )
         // Where SQLite begins the log anew by itself, it keeps no more of the old one.
         .pragma("journal_size_limit", settings.max_log_bytes.to_string())
         .row_buffer_size(match role {

@@ -75,6 +75,41 @@ fn those_that_a_call_has_answered_share_the_next_one() {
     });
 }
 
+/// As long as a lane waits for those that were answered, another one would take them one by one.
+#[test]
+fn a_lane_that_waits_for_company_keeps_others_from_small_calls() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::in_two_lanes().await;
+        let _x = fixture.upsert("x", 1);
+        let x = fixture.calls.expect_group(&[("x", 1)]).await;
+        let _y = fixture.upsert("y", 1);
+        let y = fixture.calls.expect_group(&[("y", 1)]).await;
+        let names = ["a", "b", "c"];
+        let replies = names.map(|name| fixture.upsert(name, 1));
+        assert!(fixture.calls.is_quiet().await);
+        x.makes_all();
+        let called = fixture
+            .calls
+            .expect_group(&names.map(|name| (name, 1)))
+            .await;
+        y.makes_all();
+        assert!(fixture.calls.is_quiet().await);
+        called.makes_all();
+        let mut again = Vec::new();
+        for (reply, name) in replies.into_iter().zip(names) {
+            assert!(reply.await.is_ok());
+            again.push(fixture.upsert(name, 2));
+            for _ in 0..10 {
+                yield_now().await;
+            }
+        }
+        fixture
+            .calls
+            .expect_group(&names.map(|name| (name, 2)))
+            .await;
+    });
+}
+
 #[test]
 fn an_event_of_a_change_is_counted_with_those_of_its_journal() {
     on_paused_clock(async {

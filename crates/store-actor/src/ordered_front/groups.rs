@@ -33,6 +33,12 @@ pub struct GroupLimits {
     pub max_bytes: usize,
 }
 
+impl GroupLimits {
+    fn most_changes(self) -> usize {
+        self.max_changes.max(1)
+    }
+}
+
 /// The changes that wait for a call, and the way to make it; clones share them.
 ///
 /// Each change is of another id: one of an id at a time is handed in here, and the next one when that has ended.
@@ -50,7 +56,7 @@ struct Queue<C> {
     waiting: VecDeque<Member<C>>,
     /// The moment at which a task looks for changes whose time is over; none if none waits for that.
     next_look: Option<Instant>,
-    /// The number of changes of the last call, until the next one waits for those that it answers.
+    /// The number of changes that a call has answered, until the next one waits for their askers.
     answered: usize,
     /// The lanes; for each that has a performer the number of changes that its call has to be worth waiting for.
     lanes: Vec<Option<usize>>,
@@ -180,7 +186,6 @@ impl<C> Shared<C> {
                 group.push(member);
             }
             queue.lanes[lane] = (!group.is_empty()).then_some(group.len());
-            queue.answered = queue.answered.max(group.len());
         }
         // Outside of the lock, which the next request of an id takes.
         refuse_all(dead, &Refusal::too_late());
@@ -192,10 +197,21 @@ impl<C> Shared<C> {
         self.lock().waiting.len()
     }
 
-    /// Returns the number of changes of the last call, once; `None` as long as nothing waits.
-    fn take_answered(&self) -> Option<usize> {
+    /// Notes that a call has answered so many changes, whose askers may change again at once.
+    fn have_answered(&self, changes: usize) {
         let mut queue = self.lock();
-        (!queue.waiting.is_empty()).then(|| std::mem::take(&mut queue.answered))
+        queue.answered = queue.answered.max(changes);
+    }
+
+    /// Returns the number of changes that were answered, once, and keeps other lanes from small calls as long as this one
+    /// waits for more; `None` if nothing waits.
+    fn take_answered(&self, lane: usize) -> Option<usize> {
+        let mut queue = self.lock();
+        if queue.waiting.is_empty() {
+            return None;
+        }
+        queue.lanes[lane] = Some(self.limits.most_changes());
+        Some(std::mem::take(&mut queue.answered))
     }
 
     /// Returns a lane for what waits, because the call of this one takes long: from now on nothing waits for its end.
@@ -232,8 +248,8 @@ impl<C> Queue<C> {
         if !self.is_worth_a_call(limits, 0) {
             return None;
         }
-        // Until it is known how many it is.
-        self.lanes[free] = Some(0);
+        // Until it is known how many it is: what comes meanwhile joins them.
+        self.lanes[free] = Some(limits.most_changes());
         Some(free)
     }
 

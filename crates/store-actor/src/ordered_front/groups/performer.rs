@@ -71,6 +71,7 @@ impl<C: Clone + Send + 'static> Performer<C> {
 
     async fn run(mut self) {
         while let Some(group) = self.next().await {
+            let changes = group.len();
             let mut performed = pin!(self.perform(group));
             if timeout(SHORT, &mut performed).await.is_err() {
                 if let Some(lane) = self.shared.lane_beside(self.lane) {
@@ -78,13 +79,14 @@ impl<C: Clone + Send + 'static> Performer<C> {
                 }
                 performed.await;
             }
+            self.shared.have_answered(changes);
         }
         self.finished = true;
     }
 
     /// Takes the next changes, after those that were just answered had time to change again.
     async fn next(&self) -> Option<Vec<Member<C>>> {
-        if let Some(answered) = self.shared.take_answered() {
+        if let Some(answered) = self.shared.take_answered(self.lane) {
             let mut company = Company::new(answered);
             while company.is_worth_waiting(self.shared.waiting()) {
                 yield_now().await;
