@@ -9,6 +9,7 @@ use datum_persistence::{
 };
 use tokio::sync::oneshot;
 
+use crate::databases::Databases;
 use crate::library::{Library, note, tokio_run};
 
 const MANIFEST: &str = "noted";
@@ -51,7 +52,8 @@ impl Library for Datum {
         tokio_run(work)
     }
 
-    async fn open(url: &str) -> Self {
+    async fn open(databases: &Databases) -> Self {
+        let url = databases.url(Self::NAME);
         let config = PostgresPersistenceConfig::new(url);
         Self(Arc::new(
             PostgresPersistence::connect(config).await.unwrap(),

@@ -9,6 +9,7 @@ use eventsourced_postgres::{PostgresEventLog, PostgresEventLogConfig};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::databases::Databases;
 use crate::library::{Library, note, tokio_run};
 
 pub(crate) struct EventSourced(PostgresEventLog<Uuid>);
@@ -63,7 +64,8 @@ impl Library for EventSourced {
         tokio_run(work)
     }
 
-    async fn open(url: &str) -> Self {
+    async fn open(databases: &Databases) -> Self {
+        let url = databases.url(Self::NAME);
         let parsed: tokio_postgres::Config = url.parse().unwrap();
         let host = match &parsed.get_hosts()[0] {
             tokio_postgres::config::Host::Tcp(host) => host.clone(),

@@ -1,5 +1,7 @@
 //! The work that each library does in its own way.
 
+use crate::databases::Databases;
+
 /// The bytes of the text in an event.
 const NOTE_BYTES: usize = 200;
 
@@ -17,7 +19,13 @@ pub(crate) trait Library: Sized {
     fn run<T>(work: impl Future<Output = T>) -> T;
 
     /// Opens the store, as the documentation of the library shows it.
-    async fn open(url: &str) -> Self;
+    async fn open(databases: &Databases) -> Self;
+
+    /// Removes what a recovery would read in place of the events, if the library stores such without being asked to.
+    async fn before_recovery(&self) {}
+
+    /// Closes the store, so that no connection of it is busy while another library is measured.
+    async fn close(self) {}
 
     /// Starts an entity; it may still recover.
     async fn start(&self, name: &str) -> Self::Entity;

@@ -1,10 +1,13 @@
 //! This library.
 
+use std::time::Duration;
+
 use actix::prelude::*;
 use actix_persistence::Config;
 use actix_persistence::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::databases::Databases;
 use crate::library::{Library, note};
 
 pub(crate) struct Ours(Persistence);
@@ -60,14 +63,20 @@ impl Library for Ours {
         System::new().block_on(work)
     }
 
-    async fn open(url: &str) -> Self {
+    async fn open(databases: &Databases) -> Self {
+        let url = databases.url(Self::NAME);
         let section = "persistence.journal";
         let config = Config::new()
-            .with(&format!("{section}.peers.kind"), "postgres")
+            .with(&format!("{section}.peers.kind"), databases.backend())
             .with(&format!("{section}.peers.url"), url)
             .with(&format!("{section}.peers.auto-initialize"), true)
             .with(&format!("{section}.plugin"), "peers");
         Self(Persistence::open(config).await.unwrap())
+    }
+
+    async fn close(self) {
+        let report = self.0.stop(Duration::from_secs(60)).await;
+        assert!(report.is_complete(), "{report:?}");
     }
 
     async fn start(&self, name: &str) -> Addr<Notebook> {

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use crate::databases::Databases;
+
 const ROUNDS: usize = 5;
 const MILLIS: usize = 1_000;
 
 /// The libraries that are measured for one kind of work.
 pub(crate) struct Series {
     pub(crate) work: String,
+    pub(crate) databases: Databases,
     pub(crate) libraries: Vec<String>,
     pub(crate) rounds: usize,
     /// The time that a measurement takes, unless it is of a fixed number of events.
@@ -18,10 +21,11 @@ impl Series {
     pub(crate) fn of(text: &str) -> Self {
         let parts = text
             .split_once('=')
-            .and_then(|(at, libraries)| Some((at.strip_suffix("@postgres")?, libraries)));
-        let (work, libraries) = parts.expect("a series is WORK@postgres=LIBRARY,LIBRARY");
+            .and_then(|(at, libraries)| Some((at.split_once('@')?, libraries)));
+        let ((work, backend), libraries) = parts.expect("a series is WORK@BACKEND=LIBRARY,LIBRARY");
         Self {
             work: work.to_owned(),
+            databases: Databases::of(backend),
             libraries: libraries.split(',').map(str::to_owned).collect(),
             rounds: from_environment("ROUNDS", ROUNDS),
             time: Duration::from_millis(from_environment("MILLIS", MILLIS) as u64),
@@ -35,9 +39,9 @@ impl Series {
 
     /// Writes the line of one measurement.
     pub(crate) fn report(&self, round: usize, library: &str, rate: f64) {
-        let work = &self.work;
+        let (work, backend) = (&self.work, self.databases.backend());
         println!(
-            r#"{{"work":"{work}","backend":"postgres","side":"{library}","round":{round},"rate":{rate:.1}}}"#
+            r#"{{"work":"{work}","backend":"{backend}","side":"{library}","round":{round},"rate":{rate:.1}}}"#
         );
     }
 }

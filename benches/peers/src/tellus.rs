@@ -11,6 +11,7 @@ use tellus::{
 use tellus_persistence_postgres::PostgresStore;
 use tellus_persistence_postgres::sqlx::PgPool;
 
+use crate::databases::Databases;
 use crate::library::{Library, note, tokio_run};
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -80,8 +81,9 @@ impl Library for Tellus {
         tokio_run(work)
     }
 
-    async fn open(url: &str) -> Self {
-        let store = PostgresStore::new(PgPool::connect(url).await.unwrap());
+    async fn open(databases: &Databases) -> Self {
+        let url = databases.url(Self::NAME);
+        let store = PostgresStore::new(PgPool::connect(&url).await.unwrap());
         store.migrate().await.unwrap();
         Self(store)
     }

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 
-use crate::databases;
 use crate::datum::Datum;
+use crate::evento::Evento;
 use crate::eventsourced::EventSourced;
 use crate::library::{FILLED_AT_ONCE, Library};
 use crate::ours::Ours;
@@ -13,18 +13,19 @@ use crate::series::Series;
 use crate::tellus::Tellus;
 
 /// Measures the libraries of a series in turn, round by round.
-pub(crate) fn measure(series: &Series, server: &str) {
+pub(crate) fn measure(series: &Series) {
     for library in &series.libraries {
-        databases::make_anew(server, library);
+        series.databases.make_anew(library);
     }
     let mut first = true;
     for round in 1..=series.rounds {
         for library in &series.libraries {
             let rate = match library.as_str() {
-                Ours::NAME => once::<Ours>(series, server, first),
-                Tellus::NAME => once::<Tellus>(series, server, first),
-                Datum::NAME => once::<Datum>(series, server, first),
-                EventSourced::NAME => once::<EventSourced>(series, server, first),
+                Ours::NAME => once::<Ours>(series, first),
+                Tellus::NAME => once::<Tellus>(series, first),
+                Datum::NAME => once::<Datum>(series, first),
+                EventSourced::NAME => once::<EventSourced>(series, first),
+                Evento::NAME => once::<Evento>(series, first),
                 other => panic!("no library {other}"),
             };
             series.report(round, library, rate);
@@ -32,24 +33,27 @@ pub(crate) fn measure(series: &Series, server: &str) {
         first = false;
     }
     for library in &series.libraries {
-        databases::remove(server, library);
+        series.databases.remove(library);
     }
 }
 
 /// Does the work once; the first time, it stores what is recovered.
-fn once<L: Library>(series: &Series, server: &str, first: bool) -> f64 {
+fn once<L: Library>(series: &Series, first: bool) -> f64 {
     L::run(async {
-        let library = L::open(&databases::url(server, L::NAME)).await;
-        if let Some(entities) = series.number("ask-") {
+        let library = L::open(&series.databases).await;
+        let rate = if let Some(entities) = series.number("ask-") {
             asked(&library, entities, series.time).await
         } else {
             let (entities, events) = match series.work.as_str() {
                 "recover-one" => (1, 100_000),
+                "recover-10000" => (1, 10_000),
                 "recover-many" => (1_000, 100),
                 other => panic!("no work {other}"),
             };
             recovered(&library, entities, events, first).await
-        }
+        };
+        library.close().await;
+        rate
     })
 }
 
@@ -91,6 +95,7 @@ async fn recovered<L: Library>(library: &L, entities: usize, events: usize, firs
 }
 
 async fn recovery<L: Library>(library: &L, entities: usize, events: usize) -> Duration {
+    library.before_recovery().await;
     let start = Instant::now();
     let started = started(library, entities).await;
     let counts = join_all(started.iter().map(|entity| L::note(entity, 0))).await;

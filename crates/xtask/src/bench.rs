@@ -56,7 +56,7 @@ pub(crate) struct Options {
     /// Measures fewer rows, see below, and each for a shorter time: less than three minutes after the build.
     #[arg(long)]
     quick: bool,
-    /// Measures the same work by this library and by others on PostgreSQL instead.
+    /// Measures the same work by this library and by others on PostgreSQL and SQLite instead.
     #[arg(long, conflicts_with = "quick")]
     peers: bool,
     /// Counts the instructions of an event instead, with valgrind: they hardly change on a noisy machine.

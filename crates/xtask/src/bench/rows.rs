@@ -189,6 +189,10 @@ const EVENTSOURCED: &Baseline = &Baseline {
     name: "eventsourced",
     sides: &["eventsourced"],
 };
+const EVENTO: &Baseline = &Baseline {
+    name: "evento",
+    sides: &["evento"],
+};
 
 const COMPARISONS: &[Comparison] = &[
     Comparison {
@@ -502,27 +506,37 @@ const COMPARISONS: &[Comparison] = &[
 ];
 
 /// The libraries that others would choose, by the work that is measured; the program is in `benches/peers`.
-const PEERS: &[(&str, &[Peer])] = &[
+const PEERS: &[(&str, Backend, &[Peer])] = &[
     (
         "ask-1",
+        Postgres,
         &[(TELLUS, Some(1.0)), (DATUM, None), (EVENTSOURCED, None)],
     ),
     (
         "ask-100",
+        Postgres,
         &[(DATUM, Some(3.2)), (TELLUS, None), (EVENTSOURCED, None)],
     ),
     (
         "ask-1000",
+        Postgres,
         &[(DATUM, Some(3.2)), (TELLUS, None), (EVENTSOURCED, None)],
     ),
     (
         "recover-one",
+        Postgres,
         &[(TELLUS, Some(1.0)), (DATUM, None), (EVENTSOURCED, None)],
     ),
     (
         "recover-many",
+        Postgres,
         &[(TELLUS, Some(1.0)), (DATUM, None), (EVENTSOURCED, None)],
     ),
+    ("ask-1", Sqlite, &[(EVENTO, Some(1.0))]),
+    ("ask-100", Sqlite, &[(EVENTO, Some(1.0))]),
+    ("ask-1000", Sqlite, &[(EVENTO, Some(1.0))]),
+    ("recover-10000", Sqlite, &[(EVENTO, Some(1.0))]),
+    ("recover-many", Sqlite, &[(EVENTO, Some(1.0))]),
 ];
 
 /// A library and the target.
@@ -558,10 +572,10 @@ pub(super) fn rows(choice: Choice) -> Vec<Row> {
 }
 
 fn peers() -> Vec<Row> {
-    let rows = PEERS.iter().flat_map(|(work, peers)| {
+    let rows = PEERS.iter().flat_map(|(work, backend, peers)| {
         peers.iter().map(|(baseline, target)| Row {
             work,
-            backend: Postgres,
+            backend: *backend,
             side: "ours",
             baseline,
             floor: None,
@@ -635,7 +649,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_work_of_the_peers_has_an_aim() {
-        for (work, peers) in PEERS {
+        for (work, _, peers) in PEERS {
             assert!(peers.iter().any(|(_, target)| target.is_some()), "{work}");
         }
     }

@@ -10,9 +10,16 @@ const PREFIX: &str = "actix-persistence-";
 /// The facade keeps its full name.
 const FACADE: &str = "actix-persistence";
 /// The crates that are programs.
-const PROGRAMS: [&str; 3] = ["crates/cli", "crates/torture", "crates/xtask"];
+const PROGRAMS: [&str; 4] = [
+    "benches/peers",
+    "crates/cli",
+    "crates/torture",
+    "crates/xtask",
+];
 /// The one crate with unsafe code, which has lints of its own: it replaces functions of the C library for the torture.
 const SHIM: &str = "crates/torture-shim";
+/// The one crate that stands in for one of others, whose name it has to have.
+const STAND_IN: (&str, &str) = ("benches/peers/one-sqlite", "libsqlite3-sys");
 /// The line by which a library takes its README as its documentation.
 const README_AS_DOCS: &str = "#![doc = include_str!(\"../README.md\")]";
 
@@ -48,6 +55,7 @@ fn name(folder: &str, manifest: &Table) -> Option<String> {
     let expected = match directory {
         FACADE => FACADE.to_owned(),
         "xtask" => "xtask".to_owned(),
+        _ if folder == STAND_IN.0 => STAND_IN.1.to_owned(),
         _ if is_example(folder) => return None,
         _ => format!("{PREFIX}{directory}"),
     };
@@ -180,6 +188,7 @@ mod tests {
             ("crates/actix-persistence", "actix-persistence"),
             ("crates/xtask", "xtask"),
             ("tck", "actix-persistence-tck"),
+            ("benches/peers/one-sqlite", "libsqlite3-sys"),
             ("examples/bank-account", "bank-account"),
         ] {
             assert_eq!(manifest(folder, package, REST), [""; 0], "{folder}");
