@@ -315,9 +315,9 @@ const COMPARISONS: &[Comparison] = &[
         side: "actor",
         baseline: PAGES,
         on: &[
-            (Sqlite, Some(1.0), Some(1.5)),
+            (Sqlite, Some(0.7), Some(1.5)),
             (Postgres, Some(0.4), Some(0.7)),
-            (MySql, Some(0.4), Some(0.7)),
+            (MySql, Some(0.3), Some(0.7)),
         ],
         quick: true,
     },
@@ -453,7 +453,7 @@ const COMPARISONS: &[Comparison] = &[
         work: "states-1000",
         side: "counted-actors",
         baseline: COUNTED_UPSERTS,
-        on: &[(Sqlite, Some(0.6), None)],
+        on: &[(Sqlite, Some(0.4), None)],
         quick: false,
     },
     Comparison {
@@ -698,7 +698,7 @@ mod tests {
 
     #[test]
     fn a_line_of_the_guide_has_the_goals_of_each_database() {
-        let line = "| `replay-one` | bare driver, pages of 1,000 | sqlite 1.00, postgres 0.40, mysql 0.40 | \
+        let line = "| `replay-one` | bare driver, pages of 1,000 | sqlite 0.70, postgres 0.40, mysql 0.30 | \
                     sqlite 1.50, postgres 0.70, mysql 0.70 | yes |";
         assert!(markdown().lines().any(|each| each == line));
         let line = "| `queue` | a queue a tenth as long | memory 0.50 |  |  |";
