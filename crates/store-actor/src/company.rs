@@ -9,9 +9,9 @@ use tokio::time::Instant;
 /// The number of looks in a row that find nothing new, and the time, after which nothing more is waited for. On a runtime
 /// that has nothing else to do, a look takes less than a microsecond.
 const QUIET_LOOKS: u32 = 50;
-const QUIET: Duration = Duration::from_micros(50);
+const QUIET: Duration = Duration::from_micros(20);
 /// The most that a call waits for company altogether.
-const LONGEST: Duration = Duration::from_micros(500);
+const LONGEST: Duration = Duration::from_micros(200);
 
 /// A wait that is under way.
 #[derive(Debug)]
