@@ -29,11 +29,11 @@ pub(super) struct Note {
 
 /// A place in a log that its end is not before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct LogEnd {
+pub(in crate::connection) struct LogEnd {
     /// The salts of the log; a log with others is another log, about which this says nothing.
-    pub(super) salts: u64,
+    pub(in crate::connection) salts: u64,
     /// The least number of frames; 0 if nothing is known.
-    pub(super) frames: u32,
+    pub(in crate::connection) frames: u32,
 }
 
 impl Note {
