@@ -4,6 +4,7 @@
 //! [`rows`] states what is compared and what is too slow. The program that measures is a bench of the facade; the one
 //! with other libraries is in a workspace of its own, because they bring other versions of what ours depend on.
 
+mod defaults;
 mod instructions;
 mod json;
 mod latency;
@@ -23,7 +24,7 @@ use anyhow::Context;
 use self::measurements::{Measurement, Measurements};
 use self::outcome::Outcome;
 use self::plan::Series;
-use self::rows::{Backend, Choice};
+use self::rows::{Backend, Choice, Row};
 use crate::built;
 use crate::child::{self, Report};
 use crate::progress::{self, Step};
@@ -49,8 +50,8 @@ const MILLIS: &str = "MILLIS";
 #[derive(clap::Args)]
 #[command(after_help = help())]
 pub(crate) struct Options {
-    /// The kinds of work to be measured, such as `live`; all of them if none is named. `latency` is measured alone, and
-    /// prints a table of times.
+    /// The kinds of work to be measured, such as `live`; all of them if none is named. `latency` and `defaults` are measured
+    /// alone, and print tables of their own; names of settings may follow `defaults`.
     #[arg(value_name = "WORK", conflicts_with = "instructions")]
     works: Vec<String>,
     /// Measures fewer rows, see below, and each for a shorter time: less than three minutes after the build.
@@ -70,6 +71,37 @@ pub(crate) struct Options {
     svg: Option<PathBuf>,
 }
 
+/// The kinds of work that are measured in a run.
+enum Asked {
+    Rows(Vec<Row>),
+    Latency,
+    Defaults(Vec<&'static defaults::Setting>),
+}
+
+impl Asked {
+    fn of(choice: Choice, works: &[String]) -> anyhow::Result<Self> {
+        if latency::is_asked_for(works)? {
+            return Ok(Self::Latency);
+        }
+        match defaults::asked_for(works)? {
+            Some(settings) => Ok(Self::Defaults(settings)),
+            None => Ok(Self::Rows(rows::of_works(choice, works)?)),
+        }
+    }
+
+    /// Returns what has to be measured, and keeps the rows of databases that are there.
+    fn plan(&mut self, is_there: impl Fn(Backend) -> bool) -> Vec<Series> {
+        match self {
+            Self::Rows(rows) => {
+                rows.retain(|row| is_there(row.backend));
+                plan::series(rows)
+            }
+            Self::Latency => latency::plan(is_there),
+            Self::Defaults(settings) => defaults::plan(settings, is_there),
+        }
+    }
+}
+
 fn help() -> String {
     let quick = rows::quick_text();
     format!(
@@ -85,11 +117,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         (false, true) => (Choice::Quick, PACKAGE),
         (false, false) => (Choice::All, PACKAGE),
     };
-    let measures_latency = latency::is_asked_for(&options.works)?;
-    let mut rows = match measures_latency {
-        true => Vec::new(),
-        false => rows::of_works(choice, &options.works)?,
-    };
+    let mut asked = Asked::of(choice, &options.works)?;
     let workspace = Workspace::load()?;
     let Some(program) = built::program("building the bench", build(choice, &workspace))? else {
         return Ok(ExitCode::FAILURE);
@@ -106,11 +134,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     }
     let servers = Servers::start_for(&workspace, &workspace.members_called(&[package]));
     let is_there = |backend: Backend| backend.server().is_none_or(|server| servers.has(server));
-    rows.retain(|row| is_there(row.backend));
-    let plan = match measures_latency {
-        true => latency::plan(is_there),
-        false => plan::series(&rows),
-    };
+    let plan = asked.plan(is_there);
     let folder = workspace.metadata.target_directory.join(FOLDER);
     fs::create_dir_all(&folder).with_context(|| format!("could not make {folder}"))?;
     let mut command = Command::new(program);
@@ -122,24 +146,24 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     }
     let (ended_well, measurements) = measure(command, &plan)?;
     let ended_well = ended_well && servers.faults().is_empty();
-    if measures_latency {
-        servers.warn();
-        return report_latency(options, &plan, &measurements, ended_well);
-    }
-    let outcomes: Vec<_> = rows
-        .iter()
-        .filter_map(|row| Outcome::of(*row, &measurements))
-        .collect();
     servers.warn();
-    for row in outcome::not_measured(&rows, &outcomes) {
-        progress::note(format_args!(
-            "NOT MEASURED: {} on {}, {}",
-            row.work, row.backend, row.side
-        ));
-    }
-    report(options, &outcomes, &measurements)?;
-    let failed = outcome::has_failed(&rows, &outcomes);
-    Ok(exit_code(ended_well && !failed))
+    println!("medians of {} rounds", measurements.rounds());
+    let is_well = match asked {
+        Asked::Rows(rows) => report(options, &rows, &measurements)?,
+        Asked::Latency => {
+            let lines = latency::latencies(&plan, &measurements);
+            print!("{}", latency::table(&lines));
+            write_lines(options, &latency::json(&lines))?;
+            is_complete(&plan, lines.len())
+        }
+        Asked::Defaults(_) => {
+            let lines = defaults::lines(&plan, &measurements);
+            print!("{}", defaults::table(&lines));
+            write_lines(options, &defaults::json(&lines))?;
+            is_complete(&plan, lines.len())
+        }
+    };
+    Ok(exit_code(ended_well && is_well))
 }
 
 fn exit_code(is_well: bool) -> ExitCode {
@@ -193,44 +217,39 @@ fn measure(mut command: Command, plan: &[Series]) -> anyhow::Result<(bool, Measu
     Ok((status.success(), measurements))
 }
 
-fn report(
-    options: &Options,
-    outcomes: &[Outcome],
-    measurements: &Measurements,
-) -> anyhow::Result<()> {
-    println!("medians of {} rounds", measurements.rounds());
-    print!("{}", table::table(outcomes));
-    if let Some(file) = &options.json {
-        write(file, &json::json(outcomes))?;
-    }
-    if let Some(folder) = &options.svg {
-        plot::write(folder, outcomes)?;
-    }
-    Ok(())
-}
-
-/// Prints and writes the table of latencies; fails if a side was not measured.
-fn report_latency(
-    options: &Options,
-    plan: &[Series],
-    measurements: &Measurements,
-    ended_well: bool,
-) -> anyhow::Result<ExitCode> {
-    let latencies = latency::latencies(plan, measurements);
-    println!("medians of {} rounds", measurements.rounds());
-    print!("{}", latency::table(&latencies));
-    if let Some(file) = &options.json {
-        write(file, &latency::json(&latencies))?;
-    }
-    let sides: usize = plan.iter().map(|series| series.sides.len()).sum();
-    let is_complete = latencies.len() == sides;
-    if !is_complete {
+/// Prints and writes the rows; returns whether all were measured, and none is below its floor.
+fn report(options: &Options, rows: &[Row], measurements: &Measurements) -> anyhow::Result<bool> {
+    let outcomes: Vec<_> = rows
+        .iter()
+        .filter_map(|row| Outcome::of(*row, measurements))
+        .collect();
+    for row in outcome::not_measured(rows, &outcomes) {
         progress::note(format_args!(
-            "{} sides were NOT MEASURED",
-            sides - latencies.len()
+            "NOT MEASURED: {} on {}, {}",
+            row.work, row.backend, row.side
         ));
     }
-    Ok(exit_code(ended_well && is_complete))
+    print!("{}", table::table(&outcomes));
+    write_lines(options, &json::json(&outcomes))?;
+    if let Some(folder) = &options.svg {
+        plot::write(folder, &outcomes)?;
+    }
+    Ok(!outcome::has_failed(rows, &outcomes))
+}
+
+/// Writes the lines of a table, if a person asks for them.
+fn write_lines(options: &Options, json: &str) -> anyhow::Result<()> {
+    let file = options.json.as_deref();
+    file.map_or(Ok(()), |file| write(file, json))
+}
+
+/// Returns whether every side of the plan has a line.
+fn is_complete(plan: &[Series], lines: usize) -> bool {
+    let sides: usize = plan.iter().map(|series| series.sides.len()).sum();
+    if lines < sides {
+        progress::note(format_args!("{} sides were NOT MEASURED", sides - lines));
+    }
+    lines == sides
 }
 
 fn write(file: &Path, text: &str) -> anyhow::Result<()> {

@@ -89,7 +89,7 @@ pub(crate) async fn queue(series: &Series) {
 }
 
 /// Burst after burst: events per second.
-async fn bursts(notebook: &Addr<Notebook>, time: Duration) -> f64 {
+pub(crate) async fn bursts(notebook: &Addr<Notebook>, time: Duration) -> f64 {
     let start = Instant::now();
     let mut events = 0;
     while events == 0 || start.elapsed() < time {

@@ -38,6 +38,11 @@ pub(crate) trait Database: Sized {
         panic!("there is no network between");
     }
 
+    /// Lets stores that are opened from now on have these settings, such as `writers=4`, in the place of those before.
+    fn set(&mut self, _settings: &str) {
+        panic!("there is nothing to be set");
+    }
+
     /// Lets the database do now what it else does in the background after many writes.
     async fn settle(&self) {}
 
@@ -85,8 +90,16 @@ pub(crate) fn upsert(rows: usize, tail: &str, place: impl Fn(usize) -> String) -
     format!("INSERT INTO projected (kind, n) VALUES {rows} {tail}")
 }
 
-/// Opens stores of some kinds on a database.
-async fn open(kinds: &[&str], plugin: &str, url: &str, builder: Builder) -> Persistence {
+/// Opens stores of some kinds on a database, with these settings beside those that a person names.
+async fn open(
+    kinds: &[&str],
+    plugin: &str,
+    url: &str,
+    settings: &str,
+    builder: Builder,
+) -> Persistence {
+    let of_person = std::env::var("SETTINGS").unwrap_or_default();
+    let settings = format!("{of_person},{settings}");
     let mut config = Config::new();
     for kind in kinds {
         let section = format!("persistence.{kind}");
@@ -95,7 +108,7 @@ async fn open(kinds: &[&str], plugin: &str, url: &str, builder: Builder) -> Pers
             .with(&format!("{section}.bench.url"), url)
             .with(&format!("{section}.bench.auto-initialize"), true)
             .with(&format!("{section}.plugin"), "bench");
-        for (key, value) in settings(kind) {
+        for (key, value) in settings_of(kind, &settings) {
             let key = format!("{section}.bench.{key}");
             config = match (value.parse::<i64>(), value.parse::<bool>()) {
                 (Ok(number), _) => config.with(&key, number),
@@ -112,10 +125,9 @@ async fn open(kinds: &[&str], plugin: &str, url: &str, builder: Builder) -> Pers
     persistence
 }
 
-/// The settings of the stores of a kind that a person names, such as `writers=1,snapshot-store.read-connections=2`: a key
-/// that begins with a kind is for stores of that kind.
-fn settings(kind: &str) -> Vec<(String, String)> {
-    let text = std::env::var("SETTINGS").unwrap_or_default();
+/// Returns the settings of the stores of a kind, of a text such as `writers=1,snapshot-store.read-connections=2`: a key that
+/// begins with a kind is for stores of that kind.
+fn settings_of(kind: &str, text: &str) -> Vec<(String, String)> {
     let settings = text.split(',').filter(|setting| !setting.is_empty());
     let parts = settings.map(|setting| setting.split_once('=').expect("KEY=VALUE"));
     parts

@@ -10,13 +10,12 @@ use futures_util::future::join_all;
 use tokio::sync::mpsc;
 
 use crate::database::{Connection, Database};
-use crate::notebook::{Notebook, persisted};
+use crate::notebook::Notebook;
+use crate::place::{FAR, ONE_WAY, Place};
 use crate::replay::Note;
 use crate::row::{Row, Table};
-use crate::series::{END, Reading, Series};
+use crate::series::{Reading, Series};
 
-/// The time that bytes need from the application to a server that is far away, and back.
-const ONE_WAY: Duration = Duration::from_micros(500);
 /// The least pause between arrivals that wake their reader, so that they take no processor from what is measured.
 const LEAST_PAUSE: Duration = Duration::from_micros(200);
 /// The share of the largest rate at which commands arrive.
@@ -24,14 +23,14 @@ const LOAD: f64 = 0.8;
 
 pub(crate) async fn run<D: Database>(series: &Series) {
     let actors = series.number("latency-");
-    let mut near = Place::<D>::make(actors, None).await;
-    let mut far = match series.has_side_of("far-") {
-        true => Some(Place::<D>::make(actors, Some(ONE_WAY)).await),
+    let mut near = Measured::<D>::make(actors, None).await;
+    let mut far = match series.has_side_of(FAR) {
+        true => Some(Measured::<D>::make(actors, Some(ONE_WAY)).await),
         false => None,
     };
     series
         .measure(async |side| {
-            let (place, work) = match (side.strip_prefix("far-"), &mut far) {
+            let (place, work) = match (side.strip_prefix(FAR), &mut far) {
                 (Some(work), Some(far)) => (far, work),
                 _ => (&mut near, side),
             };
@@ -49,31 +48,26 @@ pub(crate) async fn run<D: Database>(series: &Series) {
     }
 }
 
-/// A database at some distance, with actors and a bare connection.
-struct Place<D: Database> {
-    database: D,
-    persistence: Persistence,
-    notebooks: Vec<Addr<Notebook>>,
+/// Actors, and a bare connection to their database.
+struct Measured<D: Database> {
+    place: Place<D, Notebook>,
     bare: D::Connection,
     /// The commands per second that were answered last.
     peak: f64,
 }
 
-impl<D: Database> Place<D> {
+impl<D: Database> Measured<D> {
     async fn make(actors: usize, one_way: Option<Duration>) -> Self {
         let mut database = D::make().await;
         if let Some(one_way) = one_way {
             database.move_away(one_way);
         }
-        let persistence = database.open(&["journal"], Persistence::builder()).await;
-        let notebooks = Notebook::start_many(&persistence, actors);
-        // Every actor has recovered before the clock starts.
-        persisted(&notebooks, Duration::ZERO).await;
+        let bare = D::Connection::connect(database.url()).await;
+        let start = |persistence: &Persistence| Notebook::start_many(persistence, actors);
+        let place = Place::make(database, &["journal"], Persistence::builder(), start);
         Self {
-            bare: D::Connection::connect(database.url()).await,
-            database,
-            persistence,
-            notebooks,
+            place: place.await,
+            bare,
             peak: 0.0,
         }
     }
@@ -92,7 +86,7 @@ impl<D: Database> Place<D> {
     /// Asks each actor again as soon as it has answered.
     async fn asks(&mut self, time: Duration) -> Reading {
         let begin = Instant::now();
-        let asked = self.notebooks.iter().map(async |notebook| {
+        let asked = self.place.actors.iter().map(async |notebook| {
             let mut times = Vec::new();
             while times.is_empty() || begin.elapsed() < time {
                 let start = Instant::now();
@@ -115,7 +109,7 @@ impl<D: Database> Place<D> {
         let (answer, mut answers) = mpsc::unbounded_channel();
         let begin = Instant::now();
         let mut due = arrivals(begin, rate, time);
-        let mut notebooks = self.notebooks.iter().cycle();
+        let mut notebooks = self.place.actors.iter().cycle();
         let mut asked = 0;
         while let Some(planned) = due.recv().await {
             let notebook = notebooks.next().expect("an actor").clone();
@@ -137,9 +131,8 @@ impl<D: Database> Place<D> {
     }
 
     async fn close(self) {
-        drop((self.notebooks, self.bare));
-        self.persistence.stop(END).await;
-        self.database.close().await;
+        drop(self.bare);
+        self.place.close().await;
     }
 }
 

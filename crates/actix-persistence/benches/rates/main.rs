@@ -10,6 +10,7 @@ mod bare;
 mod burst;
 mod crowd;
 mod database;
+mod defaults;
 mod fixed;
 mod group_commit;
 mod growth;
@@ -18,6 +19,7 @@ mod live;
 mod notebook;
 mod paper;
 mod persist;
+mod place;
 mod plain_actors;
 mod projections;
 mod replay;
@@ -88,6 +90,7 @@ async fn on_disk<D: Database<Connection: SqlConnection>>(series: &Series) {
         "burst" => burst::run::<D>(series).await,
         "states-1000" => states::run::<D>(series).await,
         "persist-p99" => snapshots::run::<D>(series).await,
+        work if work.starts_with(defaults::PREFIX) => defaults::run::<D>(series).await,
         work if work.starts_with("latency-") => latency::run::<D>(series).await,
         _ => persist::run::<D>(series).await,
     }

@@ -1,5 +1,6 @@
 //! The actors of the benches, which persist one event after the other; further commands are with those who send them.
 
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use actix::dev::ToEnvelope;
@@ -13,6 +14,8 @@ use crate::series::rate;
 
 /// The bytes of a note.
 pub(crate) const PAYLOAD: usize = 200;
+/// The bytes of a large one.
+const LARGE: usize = 32 * 1024;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Noted(String);
@@ -20,6 +23,16 @@ pub(crate) struct Noted(String);
 impl Noted {
     pub(crate) fn new() -> Self {
         Self("x".repeat(PAYLOAD))
+    }
+
+    /// A note of 32 KiB that no database can compress.
+    pub(crate) fn large() -> Self {
+        static TEXT: LazyLock<String> = LazyLock::new(|| {
+            std::iter::repeat_with(fastrand::alphanumeric)
+                .take(LARGE)
+                .collect()
+        });
+        Self(TEXT.clone())
     }
 }
 
@@ -31,6 +44,7 @@ impl Event for Noted {
 pub(crate) struct Notebook {
     name: String,
     recovery: Recovery,
+    note: fn() -> Noted,
     pub(crate) notes: u64,
 }
 
@@ -39,6 +53,7 @@ impl Notebook {
         Self {
             name: name.into(),
             recovery: Recovery::default(),
+            note: Noted::new,
             notes: 0,
         }
     }
@@ -50,10 +65,22 @@ impl Notebook {
 
     /// Starts actors that are named after their numbers.
     pub(crate) fn start_many(persistence: &Persistence, count: usize) -> Vec<Addr<Self>> {
+        Self::start_noting(persistence, count, Noted::new)
+    }
+
+    /// Starts actors that are named after their numbers, and persist such notes in a row.
+    pub(crate) fn start_noting(
+        persistence: &Persistence,
+        count: usize,
+        note: fn() -> Noted,
+    ) -> Vec<Addr<Self>> {
         let numbers = 0..count;
         numbers
             .map(|number| {
-                let make = move || Self::named(number.to_string());
+                let make = move || Self {
+                    note,
+                    ..Self::named(number.to_string())
+                };
                 persistence.start(make).unwrap()
             })
             .collect()
@@ -129,7 +156,7 @@ impl Handler<PersistRow> for Notebook {
     type Result = ();
 
     fn handle(&mut self, persist: PersistRow, ctx: &mut Self::Context) {
-        persist.begin(ctx, Noted::new);
+        persist.begin(ctx, self.note);
     }
 }
 

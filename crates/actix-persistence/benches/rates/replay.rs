@@ -16,15 +16,15 @@ use crate::notebook::Notebook;
 use crate::series::{END, Series, rate};
 
 /// The events of the long log.
-const LONG: usize = 100_000;
+pub(crate) const LONG: usize = 100_000;
 /// The events of the short one.
 const SHORT: usize = LONG / 10;
 /// The number of logs of many.
 const LOGS: usize = 1_000;
 /// The events of each of many.
-const EACH: usize = 100;
+pub(crate) const EACH: usize = 100;
 /// The rows of a page, and the events of an atomic write.
-const PAGE: usize = 1_000;
+pub(crate) const PAGE: usize = 1_000;
 
 /// Notes this many events in one atomic write.
 #[derive(Message)]
@@ -74,7 +74,7 @@ pub(crate) async fn one<D: Database<Connection: SqlConnection>>(series: &Series)
 
 /// Many short logs.
 pub(crate) async fn many<D: Database<Connection: SqlConnection>>(series: &Series) {
-    let names: Vec<_> = (0..LOGS).map(|number| number.to_string()).collect();
+    let names = names_of_many();
     let database = D::make().await;
     fill(&database, &names, EACH, PAGE).await;
     let mut bare = Bare::open(&database).await;
@@ -88,9 +88,13 @@ pub(crate) async fn many<D: Database<Connection: SqlConnection>>(series: &Series
     database.close().await;
 }
 
+pub(crate) fn names_of_many() -> Vec<String> {
+    (0..LOGS).map(|number| number.to_string()).collect()
+}
+
 /// The events of many logs in the order of their commits.
 pub(crate) async fn catch_up<D: Database<Connection: SqlConnection>>(series: &Series) {
-    let names: Vec<_> = (0..LOGS).map(|number| number.to_string()).collect();
+    let names = names_of_many();
     let database = D::make().await;
     fill(&database, &names, EACH, PAGE).await;
     let mut bare = Bare::open(&database).await;
@@ -148,7 +152,7 @@ pub(crate) async fn fill<D: Database>(database: &D, names: &[String], events: us
 }
 
 /// From the start of the actors to their first answers: events per second.
-async fn recover<D: Database>(database: &D, names: &[String], events: usize) -> f64 {
+pub(crate) async fn recover<D: Database>(database: &D, names: &[String], events: usize) -> f64 {
     // The actors before may still hold the ids in theirs.
     let persistence = database.open(&["journal"], Persistence::builder()).await;
     let start = Instant::now();

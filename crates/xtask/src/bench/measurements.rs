@@ -86,6 +86,15 @@ pub(super) fn median(rates: &[f64]) -> f64 {
     f64::midpoint(lower, *upper)
 }
 
+/// Returns the smallest and the largest ratio of a round.
+pub(super) fn spread(rates: &[f64], others: &[f64]) -> (f64, f64) {
+    let ratios = rates.iter().zip(others).map(|(rate, other)| rate / other);
+    (
+        ratios.clone().fold(f64::INFINITY, f64::min),
+        ratios.fold(0.0, f64::max),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

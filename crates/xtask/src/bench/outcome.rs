@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::measurements::{Measurements, median};
+use super::measurements::{Measurements, median, spread};
 use super::rows::Row;
 
 /// A row with what was measured.
@@ -36,14 +36,10 @@ impl Outcome {
         let baselines: Option<Vec<_>> = row.baseline.sides.iter().map(|side| rates(side)).collect();
         let fastest = |one: &&[f64], other: &&[f64]| median(one).total_cmp(&median(other));
         let baseline = baselines?.into_iter().max_by(fastest)?;
-        let ratios = ours.iter().zip(baseline).map(|(ours, other)| ours / other);
         Some(Self {
             rate: median(ours),
             baseline_rate: median(baseline),
-            spread: (
-                ratios.clone().fold(f64::INFINITY, f64::min),
-                ratios.fold(0.0, f64::max),
-            ),
+            spread: spread(ours, baseline),
             row,
         })
     }

@@ -21,7 +21,9 @@ impl Series {
 
     /// Returns whether a measurement belongs to the series.
     pub(super) fn has(&self, measurement: &Measurement) -> bool {
-        measurement.work == self.work && measurement.backend == self.backend.to_string()
+        measurement.work == self.work
+            && measurement.backend == self.backend.to_string()
+            && self.sides.contains(&&*measurement.side)
     }
 }
 

@@ -25,6 +25,7 @@ pub(crate) struct Server<C> {
     admin: C,
     name: String,
     url: String,
+    settings: String,
 }
 
 impl<C: ServerConnection> Database for Server<C> {
@@ -44,7 +45,12 @@ impl<C: ServerConnection> Database for Server<C> {
         let (server, _) = place.rsplit_once('/').expect("a URL names a database");
         let url = format!("{server}/{name}?{parameters}");
         C::connect(url.clone()).await.run(C::TABLES).await;
-        Self { admin, name, url }
+        Self {
+            admin,
+            name,
+            url,
+            settings: String::new(),
+        }
     }
 
     fn url(&self) -> String {
@@ -52,7 +58,7 @@ impl<C: ServerConnection> Database for Server<C> {
     }
 
     async fn open(&self, kinds: &[&str], builder: Builder) -> Persistence {
-        open(kinds, C::KIND, &self.url, builder).await
+        open(kinds, C::KIND, &self.url, &self.settings, builder).await
     }
 
     fn move_away(&mut self, one_way: Duration) {
@@ -61,6 +67,10 @@ impl<C: ServerConnection> Database for Server<C> {
         let (port, path) = rest.split_once('/').expect("a URL with a database");
         let port = port.parse().expect("a number of a port");
         self.url = format!("{before}:{}/{path}", relay::start(port, one_way));
+    }
+
+    fn set(&mut self, settings: &str) {
+        settings.clone_into(&mut self.settings);
     }
 
     async fn settle(&self) {

@@ -34,7 +34,10 @@ const LOG: &str = "SELECT ordering, timestamp, writer_uuid, serializer_id, event
     FROM event_journal WHERE ordering > ? ORDER BY ordering LIMIT 1000";
 
 /// A file in the folder in which the program runs.
-pub(crate) struct Sqlite(tempfile::TempDir);
+pub(crate) struct Sqlite {
+    folder: tempfile::TempDir,
+    settings: String,
+}
 
 impl Database for Sqlite {
     type Connection = SqliteConnection;
@@ -42,19 +45,26 @@ impl Database for Sqlite {
     const CONNECTIONS: usize = 1;
 
     async fn make() -> Self {
-        let database = Self(tempfile::tempdir_in(".").unwrap());
+        let database = Self {
+            folder: tempfile::tempdir_in(".").unwrap(),
+            settings: String::new(),
+        };
         let mut connection = SqliteConnection::connect(database.url()).await;
         connection.run(TABLES).await;
         database
     }
 
     fn url(&self) -> String {
-        let file = self.0.path().join("bench.db");
+        let file = self.folder.path().join("bench.db");
         file.to_str().unwrap().to_owned()
     }
 
     async fn open(&self, kinds: &[&str], builder: Builder) -> Persistence {
-        open(kinds, "sqlite", &self.url(), builder).await
+        open(kinds, "sqlite", &self.url(), &self.settings, builder).await
+    }
+
+    fn set(&mut self, settings: &str) {
+        settings.clone_into(&mut self.settings);
     }
 
     async fn close(self) {}
