@@ -292,8 +292,8 @@ mod tests {
     fn a_value_is_compared_with_the_default_of_its_round() {
         let expected = "\
 ratio  of rounds    events/s  backend   work           setting
- 1.00   1.00-1.00       100  mysql     persist-10     writers=2, 1 ms away, the default
- 1.50   0.50-1.50       150  mysql     persist-10     writers=8, 1 ms away
+ 1.00   1.00-1.00        100  mysql     persist-10     writers=2, 1 ms away, the default
+ 1.50   0.50-1.50        150  mysql     persist-10     writers=8, 1 ms away
 ";
         assert_eq!(table(&measured()), expected);
     }
