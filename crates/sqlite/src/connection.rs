@@ -4,8 +4,6 @@ mod copying;
 mod file;
 mod frames;
 mod log;
-mod log_copier;
-mod log_copies;
 mod opening;
 mod position;
 mod release;
@@ -22,8 +20,6 @@ use crate::{Sqlite, SqliteOptions, error};
 
 use file::FileId;
 use log::{Log, Truncated};
-use log_copier::LogCopier;
-use log_copies::{Due, LogCopies};
 use position::{LogCheck, Position};
 use release::Release;
 
@@ -51,18 +47,10 @@ pub struct OpenFile {
     connection: SqliteConnection,
     file: FileId,
     log: Log,
-    /// The work after each commit of the connection that writes.
-    upkeep: Option<Upkeep>,
+    /// The position of the connection that writes.
+    position: Option<Position>,
     /// The length of the log at which it is shortened.
     shorten_at: u64,
-}
-
-/// The position of a database, and the copies of its log.
-#[derive(Debug)]
-struct Upkeep {
-    position: Position,
-    copies: LogCopies,
-    copier: LogCopier,
 }
 
 impl SqliteConnector {
@@ -78,8 +66,8 @@ impl SqliteConnector {
         })
     }
 
-    fn check_file(&self, file: FileId) -> Result<(), SqlError> {
-        if FileId::of(&self.location)? == file {
+    fn check_file(&self, open: &OpenFile) -> Result<(), SqlError> {
+        if FileId::of(&self.location)? == open.file {
             return Ok(());
         }
         Err(SqlError::refused(
@@ -100,34 +88,6 @@ impl SqliteConnector {
         Ok(())
     }
 
-    /// Copies the log to the database if enough of it is not there.
-    async fn copy_log(&self, connection: &mut SqliteConnection, upkeep: &mut Upkeep) {
-        let Upkeep {
-            position,
-            copies,
-            copier,
-        } = upkeep;
-        let end = position.committed(connection).await;
-        let is_idle = copier.is_idle().await;
-        let done = match copies.due(end, copier.copied(), is_idle) {
-            Due::Nothing => Ok(()),
-            Due::Beside => copier.start(end, position.note()).await,
-            Due::Rest => {
-                copier.finish().await;
-                position.note().copying().await;
-                let copied = log::copy(connection).await;
-                // Otherwise the note goes on saying so.
-                if let Ok(Some(_)) = copied {
-                    position.note().copied();
-                }
-                copied.map(drop)
-            }
-        };
-        if let Err(error) = done {
-            log::warn_of_copy(&self.location, &error);
-        }
-    }
-
     /// Begins the log anew if it has become too long, for which readers have to let go of it for a moment.
     ///
     /// SQLite does so by itself only while no connection reads, which may be never.
@@ -138,9 +98,8 @@ impl SqliteConnector {
         // Each attempt may hold up writers: not at every commit.
         open.shorten_at = bytes + self.max_log_bytes / 8;
         let database = self.location.path.display();
-        if let Some(upkeep) = &mut open.upkeep {
-            upkeep.copier.finish().await;
-            upkeep.position.note().copying().await;
+        if let Some(position) = &mut open.position {
+            position.copying().await;
         }
         // On a connection of its own: this one waits for locks as long as it was set to.
         let shortened = async {
@@ -150,8 +109,8 @@ impl SqliteConnector {
             Ok::<_, SqlError>(truncated)
         };
         let shortened = shortened.await;
-        if let (Ok(_), Some(upkeep)) = (&shortened, &open.upkeep) {
-            upkeep.position.note().copied();
+        if let (Ok(_), Some(position)) = (&shortened, &mut open.position) {
+            position.copied();
         }
         match shortened {
             Ok(Truncated::Everything) => open.shorten_at = self.max_log_bytes,
@@ -202,17 +161,12 @@ impl Connector for SqliteConnector {
         if !matches!(role, Role::SetUp { .. }) {
             log::check_opened(&mut connection, &self.location).await?;
         }
-        let (upkeep, release) = match role {
+        let (position, release) = match role {
             Role::Writer => {
                 let position = Position::open(&mut connection, &self.location, self.synchronous);
                 let position = position.await?;
                 opening::ask_often(&mut connection).await?;
-                let upkeep = Upkeep {
-                    position,
-                    copies: LogCopies::new(self.max_log_bytes),
-                    copier: LogCopier::new(self, file),
-                };
-                (Some(upkeep), Some(Release::of(&mut connection).await?))
+                (Some(position), Some(Release::of(&mut connection).await?))
             }
             Role::SetUp { .. } | Role::Reader => (None, None),
         };
@@ -221,10 +175,10 @@ impl Connector for SqliteConnector {
             connection,
             file,
             log,
-            upkeep,
+            position,
             shorten_at: self.max_log_bytes,
         };
-        self.check_file(open.file)?;
+        self.check_file(&open)?;
         Ok(open)
     }
 
@@ -240,10 +194,23 @@ impl Connector for SqliteConnector {
 
     /// Finds out whether the file was deleted or replaced: the writes in it are then lost with the process.
     async fn check_committed(&self, open: &mut OpenFile) -> Result<(), SqlError> {
-        self.check_file(open.file)?;
+        self.check_file(open)?;
         let bytes = log::check_committed(&mut open.connection, &self.location, &open.log).await?;
-        if let Some(upkeep) = &mut open.upkeep {
-            self.copy_log(&mut open.connection, upkeep).await;
+        if let Some(position) = &mut open.position
+            && position.committed(&mut open.connection).await
+        {
+            position.copying().await;
+            match log::copy(&mut open.connection).await {
+                Ok(true) => position.copied(),
+                // The note goes on saying so.
+                Ok(false) => {}
+                // Committed transactions are not affected.
+                Err(error) => tracing::warn!(
+                    database = %self.location.path.display(),
+                    ?error,
+                    "the write-ahead log could not be copied to the database"
+                ),
+            }
         }
         self.keep_log_short(open, bytes).await;
         Ok(())
@@ -255,28 +222,24 @@ impl Connector for SqliteConnector {
     /// the database open, the writer copies it.
     async fn close(&self, mut open: OpenFile, role: Role) {
         let is_ours = matches!(self.is_usable(&mut open, Duration::ZERO).await, Ok(true));
-        let mut position = None;
-        if let Some(upkeep) = open.upkeep.take() {
-            upkeep.copier.close().await;
-            position = Some(upkeep.position);
-        }
         if role != Role::Reader && is_ours {
+            let mut position = open.position.take();
             if matches!(role, Role::SetUp { .. }) && self.location.mode != Mode::ReadOnly {
                 let connection = &mut open.connection;
                 let of_set_up = position::of_set_up(connection, &self.location, self.synchronous);
                 position = of_set_up.await.unwrap_or(None);
             }
-            if let Some(position) = &position {
-                position.note().copying().await;
+            if let Some(position) = &mut position {
+                position.copying().await;
             }
             // If it cannot be copied now, it is there for the next process that opens the database.
             let truncated = log::truncate(&mut open.connection).await;
-            if let (Ok(_), Some(position)) = (truncated, &position) {
-                position.note().copied();
+            if let (Ok(_), Some(position)) = (truncated, &mut position) {
+                position.copied();
             }
         }
         // Some systems do not remove a log that is open.
-        drop(position);
+        open.position = None;
         let _ = open.connection.close().await;
     }
 

@@ -82,9 +82,6 @@ pub(crate) const LOOK_AT_TABLES: &str = "SELECT 1 FROM sqlite_schema LIMIT 1";
 pub(crate) const CHECK_PAGES: &str = "PRAGMA integrity_check(1)";
 /// Reads the state of the log, and changes nothing.
 pub(crate) const LOOK_AT_LOG: &str = "PRAGMA wal_checkpoint(NOOP)";
-/// Begins to read the database as it is now.
-pub(crate) const BEGIN_TO_READ: &str = "BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1";
-pub(crate) const END_READING: &str = "COMMIT";
 pub(crate) const COPY_LOG: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 pub(crate) const TRUNCATE_LOG: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 /// Lets a connection write that was opened to read.

@@ -139,25 +139,13 @@ pub(super) async fn frames(connection: &mut SqliteConnection) -> Result<u32, Sql
     Ok(u32::try_from(row.try_get::<i64, _>("log")?).unwrap_or(0))
 }
 
-/// Copies what is in the log to the database file as far as readers allow it, without waiting for other connections, and
-/// returns the number of frames that are there then. If these are all, the next transaction that no reader hinders
-/// overwrites them.
+/// Copies what is in the log to the database file as far as readers allow it, without waiting for other connections.
+/// Its frames may be overwritten then, by the next transaction that no reader hinders.
 ///
-/// Returns None if another connection is copying it, perhaps that of another process.
-pub(super) async fn copy(connection: &mut SqliteConnection) -> Result<Option<u32>, SqlError> {
+/// Returns false if another connection is copying it, perhaps that of another process.
+pub(super) async fn copy(connection: &mut SqliteConnection) -> Result<bool, SqlError> {
     let row = sqlx::query(queries::COPY_LOG).fetch_one(connection).await?;
-    let is_busy = row.try_get::<i64, _>("busy")? != 0;
-    let copied: i64 = row.try_get("checkpointed")?;
-    Ok((!is_busy).then(|| u32::try_from(copied).unwrap_or(0)))
-}
-
-/// Says that the log was not copied; committed transactions are not affected.
-pub(super) fn warn_of_copy(location: &Location, error: &SqlError) {
-    tracing::warn!(
-        database = %location.path.display(),
-        ?error,
-        "the write-ahead log could not be copied to the database"
-    );
+    Ok(row.try_get::<i64, _>("busy")? == 0)
 }
 
 /// The result of an attempt to empty the log.

@@ -9,10 +9,11 @@
 //! wait for it.
 
 mod note;
-mod note_file;
 
+use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use actix_persistence_sql::SqlError;
 use actix_persistence_storage_api::StorageErrorKind;
@@ -23,21 +24,26 @@ use super::log;
 use crate::options::{Location, Synchronous};
 use crate::queries;
 
-use note::Note;
-use note_file::cannot_note;
+use note::{LogEnd, Note};
 
-pub(super) use note::LogEnd;
-pub(super) use note_file::NoteFile;
+/// The number of frames at which a log is copied to the database, as SQLite does by itself.
+const CHECKPOINT_AT: u32 = 1000;
+/// The number of further frames after which the copy is tried again, where a reader keeps the log from being begun
+/// anew.
+const CHECKPOINT_AGAIN: u32 = 100;
 
 /// The note beside a database, kept by the one connection of this process that writes.
 #[derive(Debug)]
 pub(super) struct Position {
-    note: NoteFile,
-    is_durable: bool,
+    /// The file of the note; `None` if it cannot be written.
+    file: Option<Arc<File>>,
+    path: PathBuf,
+    note: Note,
     /// The file of the log; `None` if it cannot be read.
     log: Option<LogFile>,
     /// The end of the log up to which no later transaction has a frame.
     before: LogEnd,
+    checkpoint_at: u32,
 }
 
 /// The result of a comparison of a log with its note.
@@ -133,8 +139,8 @@ impl Position {
                 count_anew(connection, is_durable).await?
             }
         };
-        let position = Self::of(found, path, connection, location).await?;
-        position.note.write();
+        let mut position = Self::of(found, path, connection, location).await?;
+        position.write();
         Ok(position)
     }
 
@@ -148,56 +154,94 @@ impl Position {
         if let Some(log) = &log {
             found.log = end_of(log, connection, found.is_durable).await?;
         }
+        let file = note::create(&path).inspect_err(|error| cannot_note(&path, error));
         Ok(Self {
-            is_durable: found.is_durable,
+            file: file.ok().map(Arc::new),
+            path,
             before: found.log,
-            note: NoteFile::create(path, found),
+            note: found,
             log,
+            checkpoint_at: CHECKPOINT_AT,
         })
     }
 
-    /// Returns the file of the note.
-    pub(super) fn note(&self) -> &NoteFile {
-        &self.note
-    }
-
-    /// Notes one more transaction, and returns the log with the frames up to its end, or up to that of an earlier one. The
-    /// transactions of other processes are counted when the database is opened: a note may lag the database, but is never
-    /// ahead of it.
-    pub(super) async fn committed(&mut self, connection: &mut SqliteConnection) -> LogEnd {
-        let end = self.follow(connection).await.unwrap_or_else(|error| {
+    /// Notes one more transaction, and returns whether the log is to be copied to the database. The transactions of other
+    /// processes are counted when the database is opened: a note may lag the database, but is never ahead of it.
+    pub(super) async fn committed(&mut self, connection: &mut SqliteConnection) -> bool {
+        self.note.commits += 1;
+        if let Err(error) = self.follow(connection).await {
             tracing::debug!(?error, "the end of the write-ahead log is not noted");
             self.before = LogEnd::default();
-            LogEnd::default()
-        });
-        self.note.committed(end);
-        self.before
+            self.note.log = LogEnd::default();
+        }
+        self.write();
+        let is_due = self.before.frames >= self.checkpoint_at;
+        if is_due {
+            self.checkpoint_at = self.before.frames + CHECKPOINT_AGAIN;
+        }
+        is_due
     }
 
     /// Finds the end of the transaction that was just committed, or an earlier one if others write, too.
-    async fn follow(&mut self, connection: &mut SqliteConnection) -> Result<LogEnd, SqlError> {
+    async fn follow(&mut self, connection: &mut SqliteConnection) -> Result<(), SqlError> {
+        self.note.log = LogEnd::default();
         let Some(log) = &self.log else {
-            return Ok(LogEnd::default());
+            return Ok(());
         };
         let Some(header) = log.header().map_err(unreadable)? else {
-            return Ok(LogEnd::default());
+            return Ok(());
         };
         if self.before.salts != header.salts {
+            self.checkpoint_at = CHECKPOINT_AT;
             // Another process may have begun it, and have written there what it has neither made safe nor published.
-            self.before = end_of(log, connection, self.is_durable).await?;
-            return Ok(self.before);
+            self.before = end_of(log, connection, self.note.is_durable).await?;
+            self.note.log = self.before;
+            return Ok(());
         }
         let end = log.next_commit(&header, self.before.frames);
         let Some(end) = end.map_err(unreadable)? else {
-            return Ok(LogEnd::default());
+            return Ok(());
         };
         self.before.frames = end;
-        let found = self.before;
+        self.note.log = self.before;
         // What others have published is before our next transaction, whose commit makes it safe.
         if log.has_frame(&header, end + 1).map_err(unreadable)? {
             self.before.frames = end.max(log::frames(connection).await?);
         }
-        Ok(found)
+        Ok(())
+    }
+
+    /// Notes that the log is being copied to the database, and makes the note safe: what is written from now on looks like
+    /// complete transactions.
+    pub(super) async fn copying(&mut self) {
+        if self.note.log.frames == 0 {
+            return;
+        }
+        self.note.is_copied = true;
+        self.write();
+        let file = self.file.clone().filter(|_| self.note.is_durable);
+        let synced =
+            tokio::task::spawn_blocking(move || file.map_or(Ok(()), |file| file.sync_data()));
+        if let Err(error) = synced.await.unwrap_or_else(|error| Err(error.into())) {
+            cannot_note(&self.path, &error);
+        }
+    }
+
+    /// Notes that what is copied of the log is whole.
+    pub(super) fn copied(&mut self) {
+        self.note.is_copied = false;
+        self.write();
+    }
+
+    /// Writes the note; a failure does not affect what was committed.
+    fn write(&mut self) {
+        let Some(file) = self.file.as_deref() else {
+            return;
+        };
+        if let Err(error) = note::write(file, &self.note) {
+            cannot_note(&self.path, &error);
+            self.file = None;
+        }
     }
 }
 
@@ -247,7 +291,7 @@ pub(super) async fn of_set_up(
         return Ok(None);
     }
     let position = Position::of(found, path, connection, location).await?;
-    Ok((position.before.frames > 0).then_some(position))
+    Ok((position.note.log.frames > 0).then_some(position))
 }
 
 /// Returns the end of what is committed, safe if it has to be.
@@ -322,6 +366,14 @@ fn unreadable(error: io::Error) -> SqlError {
         message: "the write-ahead log cannot be read; see the system log".to_owned(),
         source: Some(Box::new(error)),
     }
+}
+
+fn cannot_note(path: &std::path::Path, error: &io::Error) {
+    tracing::warn!(
+        note = %path.display(),
+        error = error as &dyn std::error::Error,
+        "it cannot be noted how far the database has come; a lost end of its log would not be found"
+    );
 }
 
 #[cfg(all(test, unix))]

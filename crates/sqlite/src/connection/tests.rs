@@ -9,8 +9,8 @@ use tempfile::TempDir;
 use tokio::sync::oneshot;
 
 use super::*;
+use crate::SqliteOptions;
 use crate::queries::{FULLFSYNC, SYNCHRONOUS};
-use crate::{SqliteOptions, queries};
 
 const OPERATION: Operation = Operation::WriteMessages;
 
@@ -27,14 +27,6 @@ pub(super) async fn database() -> (TempDir, Arc<Database>) {
     let schema = StoreSchema::new("journal", table, &[step], SqlNames::new('"', None));
     database.initialize(Arc::new(schema), true).await.unwrap();
     (directory, Arc::new(database))
-}
-
-/// Stores something in a transaction that is counted.
-pub(super) async fn store(connection: &mut SqliteConnection, sql: &'static str) {
-    for sql in [queries::BEGIN, sql, queries::COMMIT] {
-        let done = sqlx::raw_sql(sql).execute(&mut *connection).await;
-        done.expect("SQLite runs it");
-    }
 }
 
 async fn run(database: &Database, sql: impl SqlSafeStr) -> Result<(), StorageError> {

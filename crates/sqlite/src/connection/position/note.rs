@@ -29,11 +29,11 @@ pub(super) struct Note {
 
 /// A place in a log that its end is not before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::connection) struct LogEnd {
+pub(super) struct LogEnd {
     /// The salts of the log; a log with others is another log, about which this says nothing.
-    pub(in crate::connection) salts: u64,
+    pub(super) salts: u64,
     /// The least number of frames; 0 if nothing is known.
-    pub(in crate::connection) frames: u32,
+    pub(super) frames: u32,
 }
 
 impl Note {

@@ -6,7 +6,7 @@ use actix_persistence_sql::{Connector, Role};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, SqlSafeStr, SqliteConnection};
 
-use super::super::tests::{database, store};
+use super::super::tests::database;
 use super::*;
 use crate::SqliteOptions;
 use crate::connection::SqliteConnector;
@@ -14,6 +14,12 @@ use crate::connection::SqliteConnector;
 async fn run(connection: &mut SqliteConnection, sql: impl SqlSafeStr) {
     let done = sqlx::raw_sql(sql).execute(connection).await;
     done.expect("SQLite runs it");
+}
+
+async fn store(connection: &mut SqliteConnection, sql: &'static str) {
+    for sql in [queries::BEGIN, sql, queries::COMMIT] {
+        run(connection, sql).await;
+    }
 }
 
 /// A process dies while it commits the first transaction of a log: its frames are written, and not yet published. The next
@@ -77,8 +83,7 @@ async fn pages_are_checked_once_after_an_unfinished_copy() {
     let mut open = connector.open(Role::Writer).await.unwrap();
     store(&mut open.connection, "INSERT INTO t VALUES (1)").await;
     connector.check_committed(&mut open).await.unwrap();
-    let upkeep = open.upkeep.as_ref().unwrap();
-    upkeep.position.note().copying().await;
+    open.position.as_mut().unwrap().copying().await;
     drop(open);
     let options = SqliteConnectOptions::new().filename(directory.path().join("some.db"));
     let mut other = options.connect().await.unwrap();
