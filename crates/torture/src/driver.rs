@@ -30,6 +30,9 @@ pub struct Settings {
     pub length: Duration,
     /// The number of cycles that it has at least, however long they take: a run without any shows nothing.
     pub least_cycles: u64,
+    /// Says whether it has shown what it is to show: a run goes on until then, but at most for ten minutes after its
+    /// length.
+    pub enough: fn(&Summary) -> bool,
     /// The seed of every random decision.
     pub seed: u64,
     /// The folder in which each run makes a folder of its own; that is removed in the end, unless the run found a

@@ -128,6 +128,7 @@ fn run_all(jobs: &[Job], options: &Options) -> anyhow::Result<ExitCode> {
     let settings = Settings {
         length: options.length_of_each(jobs.len()),
         least_cycles: 1,
+        enough: |_| true,
         seed: options.seed.unwrap_or_else(|| fastrand::u64(..)),
         folder: options.keep.clone(),
         program: std::env::current_exe()?,

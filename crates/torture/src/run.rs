@@ -14,6 +14,9 @@ use crate::{Backend, Chronicle, Kind, Place, Settings, Summary, is_interrupted};
 
 /// The time for which a run in which nothing is acknowledged goes on after its time: a loaded machine may be slow.
 const LONGEST_DELAY: Duration = Duration::from_secs(60);
+/// The time for which a run that has not shown enough goes on after its time: some things come by chance, and on a loaded
+/// machine rarely.
+const LONGEST_SEARCH: Duration = Duration::from_secs(600);
 /// The number of sentences that are kept; the others are counted.
 const MOST_SENTENCES: usize = 20;
 
@@ -26,6 +29,7 @@ pub struct Run {
     started: Instant,
     ends: Instant,
     least_cycles: u64,
+    enough: fn(&Summary) -> bool,
     folder: PathBuf,
     program: PathBuf,
     cycles: AtomicU64,
@@ -59,6 +63,7 @@ impl Run {
             started,
             ends: started + settings.length,
             least_cycles: settings.least_cycles,
+            enough: settings.enough,
             folder,
             program: settings.program.clone(),
             cycles: AtomicU64::new(0),
@@ -89,14 +94,23 @@ impl Run {
 
     /// Returns whether to end: the time is over, something was violated, or someone pressed Ctrl-C.
     ///
-    /// A run whose time is over goes on until it has had the least number of [cycles](Self::cycle); and until something was
-    /// acknowledged, for a while, if it is to have any.
+    /// A run whose time is over goes on until it has had the least number of [cycles](Self::cycle); and, for a while, until
+    /// something was acknowledged and it has shown [enough](Settings::enough), if it is to have any.
     pub fn is_over(&self) -> bool {
-        let shows_something = self.least_cycles == 0
-            || self.acknowledged_so_far() > 0
-            || self.ends.elapsed() > LONGEST_DELAY;
-        let enough = shows_something && self.cycles.load(Ordering::Relaxed) >= self.least_cycles;
-        (self.left().is_zero() && enough) || self.has_failed() || is_interrupted()
+        self.has_failed()
+            || is_interrupted()
+            || self.left().is_zero() && self.has_its_cycles() && self.has_shown_enough()
+    }
+
+    fn has_its_cycles(&self) -> bool {
+        self.cycles.load(Ordering::Relaxed) >= self.least_cycles
+    }
+
+    fn has_shown_enough(&self) -> bool {
+        let overtime = self.ends.elapsed();
+        let shows_something = self.acknowledged_so_far() > 0 || overtime > LONGEST_DELAY;
+        let has_enough = || (self.enough)(&self.summary()) || overtime > LONGEST_SEARCH;
+        self.least_cycles == 0 || shows_something && has_enough()
     }
 
     /// Returns the time for which it runs.

@@ -40,6 +40,7 @@ fn run_for(
     let settings = Settings {
         length,
         least_cycles,
+        enough: |_| true,
         seed,
         folder: folder.to_owned(),
         program: PathBuf::from(env!("CARGO_BIN_EXE_torture")),

@@ -14,13 +14,12 @@ use crate::scale::scaled;
 const LENGTH: Duration = Duration::from_millis(500);
 /// The length at full scale.
 const FULL_LENGTH: Duration = Duration::from_secs(300);
-/// The number of times that a run which had too little is repeated for twice as long: some things come by chance.
-const DOUBLINGS: usize = 6;
 
 fn settings() -> Settings {
     Settings {
         length: scaled(LENGTH, FULL_LENGTH),
         least_cycles: 1,
+        enough: |_| true,
         seed: fastrand::u64(..),
         folder: Path::new(env!("CARGO_TARGET_TMPDIR")).join("torture"),
         program: PathBuf::from(env!("CARGO_BIN_EXE_torture")),
@@ -29,14 +28,14 @@ fn settings() -> Settings {
 
 /// Runs a kind with so many cycles at least, without any violation.
 fn unviolated(kind: &str, backend: Backend, least_cycles: u64) {
-    unviolated_for(settings().length, kind, backend, least_cycles);
+    unviolated_until(kind, backend, least_cycles, |_| true);
 }
 
-/// Runs a kind for so long, as [`unviolated`] does.
-fn unviolated_for(length: Duration, kind: &str, backend: Backend, least_cycles: u64) -> Summary {
+/// Does the same until the run has had enough: what comes by chance is not in every short run, and in every long one.
+fn unviolated_until(kind: &str, backend: Backend, least_cycles: u64, enough: fn(&Summary) -> bool) {
     let settings = Settings {
-        length,
         least_cycles,
+        enough,
         ..settings()
     };
     let kind = kinds::named(kind).unwrap();
@@ -47,30 +46,7 @@ fn unviolated_for(length: Duration, kind: &str, backend: Backend, least_cycles: 
         summary.cycles >= least_cycles && summary.acknowledged > 0,
         "no torture: {summary:?}"
     );
-    summary
-}
-
-/// Runs a kind without any violation until a run has had enough: what comes by chance is not in every short one, and in every
-/// long one. Each run has twice the time, and at least twice the cycles, of the one before.
-fn unviolated_until(
-    kind: &str,
-    backend: Backend,
-    least_cycles: u64,
-    enough: impl Fn(&Summary) -> bool,
-) {
-    let mut too_little = Vec::new();
-    for doublings in 0..=scaled(DOUBLINGS, 0) {
-        let times = 1_u32 << doublings;
-        let length = settings().length * times;
-        // A busy machine has few cycles in that time.
-        let least_cycles = least_cycles * u64::from(times);
-        let done = unviolated_for(length, kind, backend, least_cycles);
-        if enough(&done) {
-            return;
-        }
-        too_little.push(done);
-    }
-    panic!("too little: {too_little:#?}");
+    assert!(enough(&summary), "too little: {summary:#?}");
 }
 
 /// Returns how much of it there was.
