@@ -69,6 +69,3 @@ fn infos<S: Specified + ?Sized>() -> impl Iterator<Item = CaseInfo> {
         .iter()
         .flat_map(|spec| spec.cases().map(|case| case.info(spec)))
 }
-
-#[cfg(test)]
-mod tests;

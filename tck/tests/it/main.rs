@@ -6,6 +6,7 @@ mod broken_journal;
 mod broken_offset_store;
 mod broken_snapshot_store;
 mod broken_state_store;
+mod contract;
 mod coverage;
 mod extension_defects;
 mod extension_mutants;
