@@ -3,6 +3,7 @@
 mod contention;
 mod draining;
 mod incarnation;
+mod log;
 pub(crate) mod mailbox;
 
 use std::cell::RefCell;
@@ -21,7 +22,6 @@ use crate::driver::incarnation::{Exit, Failure, Incarnation};
 use crate::driver::mailbox::Mailbox;
 use crate::environment::Environment;
 use crate::environment::live_ids::Registration;
-use crate::error::error_chain::ErrorChain;
 use crate::error::panics::caught;
 use crate::stopping::drain_signal::Urgency;
 use crate::{BackOffSettings, OnConflict, PersistentActor, RecoveryError, StashPolicy};
@@ -123,11 +123,7 @@ impl<A: PersistentActor> Driver<A> {
             .max_restarts
             .is_some_and(|max| self.delays.attempts() >= max)
         {
-            tracing::error!(
-                persistence_id = %self.persistence_id,
-                restarts = self.delays.attempts(),
-                "the actor failed too often and ends for good"
-            );
+            log::failed_too_often(&self.persistence_id, self.delays.attempts());
             return false;
         }
         let refusing = failure.is_lasting || !settings.keep_stash;
@@ -135,12 +131,7 @@ impl<A: PersistentActor> Driver<A> {
             self.mailbox.close_waiting(cx);
         }
         let delay = self.delays.next_delay();
-        let (persistence_id, delay_ms) = (&self.persistence_id, delay.as_millis() as u64);
-        if failure.store_is_back.is_some() {
-            tracing::debug!(%persistence_id, delay_ms, "the actor will be rebuilt when its store works, or after the delay");
-        } else {
-            tracing::info!(%persistence_id, delay_ms, "the actor will be rebuilt from its factory");
-        }
+        log::will_be_rebuilt(&self.persistence_id, delay, failure.store_is_back.is_some());
         self.wait(Stage::BackingOff {
             until: waiting(delay),
             store_is_back: failure.store_is_back,
@@ -178,11 +169,7 @@ impl<A: PersistentActor> Driver<A> {
     fn leave_for(&mut self, stage: Stage<A>) {
         let last = std::mem::replace(&mut self.stage, stage);
         if let Err(panic) = caught(|| drop(last)) {
-            tracing::error!(
-                persistence_id = %self.persistence_id,
-                panic,
-                "the actor panicked while it was dropped"
-            );
+            log::panicked_while_dropped(&self.persistence_id, &panic);
         }
     }
 
@@ -211,11 +198,7 @@ impl<A: PersistentActor> Driver<A> {
             }
         });
         let (actor, recovery, (policy, replies)) = same_id.map_err(|error| {
-            tracing::error!(
-                persistence_id = %self.persistence_id,
-                error = %ErrorChain(&error),
-                "the actor could not be rebuilt"
-            );
+            log::not_rebuilt(&self.persistence_id, &error);
             Failure::of_recovery(Arc::new(error))
         })?;
         let stash = self.mailbox.stash();
@@ -300,10 +283,7 @@ impl<A: PersistentActor> Driver<A> {
                     let lives_by_itself = self.lived_by_itself.unwrap_or(!*refusing);
                     let is_wanted = lives_by_itself && urgency == Urgency::None;
                     if !is_wanted && self.mailbox.is_abandoned(cx) {
-                        tracing::info!(
-                            persistence_id = %self.persistence_id,
-                            "the actor is not rebuilt: nothing waits for it, and no one can reach it"
-                        );
+                        log::not_wanted(&self.persistence_id);
                         return Poll::Ready(Ended::Stopped);
                     }
                     // For messages that wait there is one more attempt at once, and then as many as there is time for.

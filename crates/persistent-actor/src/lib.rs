@@ -13,6 +13,7 @@ mod stashing;
 mod by_name;
 mod driver;
 mod environment;
+mod room;
 mod start;
 mod stopping;
 mod stores;

@@ -88,7 +88,7 @@ impl<A: PersistentActor> Tasks<A> {
 
     pub(crate) fn cancel(&mut self, handle: SpawnHandle) -> bool {
         let before = self.spawned.len();
-        self.spawned.retain(|(spawned, _)| *spawned != handle);
+        remove(&mut self.spawned, handle);
         let found = self.spawned.len() < before;
         if !found && let Some(cancelled) = &mut self.cancelled {
             cancelled.push(handle);
@@ -121,6 +121,10 @@ impl<A: PersistentActor> Tasks<A> {
     }
 }
 
+fn remove<A: PersistentActor>(tasks: &mut Vec<(SpawnHandle, Task<A>)>, cancelled: SpawnHandle) {
+    tasks.retain(|(handle, _)| *handle != cancelled);
+}
+
 /// Polls the oldest wait; returns whether it ended. Waits end in the order they were given.
 pub(crate) fn poll_wait<A: PersistentActor>(
     actor: &mut A,
@@ -149,16 +153,18 @@ pub(crate) fn poll_spawned<A: PersistentActor>(
 ) {
     ctx.tasks.due = false;
     ctx.tasks.cancelled = Some(Vec::new());
-    let mut unpolled = VecDeque::from(std::mem::take(&mut ctx.tasks.spawned));
+    // The next one is the last: a vector is less code for each type of actors than a queue.
+    let mut unpolled = std::mem::take(&mut ctx.tasks.spawned);
+    unpolled.reverse();
     let mut kept = Vec::with_capacity(unpolled.len());
-    while let Some((handle, mut task)) = unpolled.pop_front() {
+    while let Some((handle, mut task)) = unpolled.pop() {
         if task.poll(actor, ctx, cx).is_pending() {
             kept.push((handle, task));
         }
         ctx.tag_events(actor);
-        for cancelled in ctx.tasks.cancelled.iter_mut().flat_map(|all| all.drain(..)) {
-            kept.retain(|(handle, _)| *handle != cancelled);
-            unpolled.retain(|(handle, _)| *handle != cancelled);
+        while let Some(cancelled) = ctx.tasks.cancelled.as_mut().and_then(Vec::pop) {
+            remove(&mut kept, cancelled);
+            remove(&mut unpolled, cancelled);
         }
         if ctx.interrupts_turns() {
             ctx.tasks.due = true;
@@ -166,7 +172,8 @@ pub(crate) fn poll_spawned<A: PersistentActor>(
         }
     }
     ctx.tasks.cancelled = None;
-    let mut spawned = Vec::from(unpolled);
+    unpolled.reverse();
+    let mut spawned = unpolled;
     spawned.append(&mut kept);
     spawned.append(&mut ctx.tasks.spawned);
     ctx.tasks.spawned = spawned;

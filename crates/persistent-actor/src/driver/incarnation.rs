@@ -10,17 +10,17 @@ use std::time::Duration;
 
 use actix::dev::EnvelopeProxy;
 use actix::{ActorState, Running};
-use actix_persistence_storage_api::{PersistenceId, WriterId};
+use actix_persistence_storage_api::{PersistenceId, SequenceNr, WriterId};
 use actix_persistence_store_actor::StoreHealth;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, LocalBoxFuture};
 use tokio::time::Instant;
 
 use crate::context::tasks::{poll_spawned, poll_wait};
+use crate::driver::log;
 use crate::driver::mailbox::Mailbox;
 use crate::environment::Environment;
 use crate::environment::live_ids::Registration;
-use crate::error::error_chain::ErrorChain;
 use crate::error::panics::caught;
 use crate::metadata::carried::Carried;
 use crate::recovery::process::{RecoveryProcess, RecoveryStep};
@@ -209,11 +209,7 @@ impl<A: PersistentActor> Incarnation<A> {
         };
         self.ended = true;
         if let Err(panic) = caught(|| self.ctx.abandon()) {
-            tracing::error!(
-                persistence_id = %self.ctx.persistence_id,
-                panic,
-                "what the actor left panicked while it was dropped"
-            );
+            log::leftovers_panicked(&self.ctx.persistence_id, &panic);
         }
         Poll::Ready(exit)
     }
@@ -226,7 +222,7 @@ impl<A: PersistentActor> Incarnation<A> {
     ) -> Result<Poll<()>, Failure> {
         if !self.started {
             self.started = true;
-            self.turn(A::started)?;
+            self.turn(&mut A::started)?;
         }
         self.ctx.tasks.woken();
         for _ in 0..TURNS_PER_POLL {
@@ -319,7 +315,7 @@ impl<A: PersistentActor> Incarnation<A> {
             self.recovered_at = Some(Instant::now());
             registration.set_unrecovered(None);
             mailbox.stash().borrow_mut().set_unrecovered(None);
-            self.turn(A::on_recovery_completed)?;
+            self.turn(&mut A::on_recovery_completed)?;
         }
         Ok(true)
     }
@@ -386,7 +382,7 @@ impl<A: PersistentActor> Incarnation<A> {
         match self.ctx.pending.pop_settled() {
             Some(settled) => {
                 self.handle(settled)?;
-                self.turn(|actor, ctx| ctx.retain(actor))?;
+                self.turn(&mut |actor, ctx| ctx.retain(actor))?;
                 Ok(true)
             }
             None => Ok(answered),
@@ -416,7 +412,7 @@ impl<A: PersistentActor> Incarnation<A> {
         }
         let message_is_next = std::mem::take(&mut self.message_is_next);
         if self.ctx.tasks.due() && !message_is_next {
-            self.turn_with(|actor, ctx| poll_spawned(actor, ctx, cx))?;
+            self.turn(&mut |actor, ctx| poll_spawned(actor, ctx, cx))?;
             // An actor that keeps notifying itself, or has a stream that is never empty, still takes its messages.
             self.message_is_next = self.ctx.tasks.due();
             return Ok(true);
@@ -434,16 +430,12 @@ impl<A: PersistentActor> Incarnation<A> {
             cause,
         } = command;
         self.ctx.cause = cause;
-        self.turn_with(|actor, ctx| envelope.handle(actor, ctx))
+        self.turn(&mut |actor, ctx| envelope.handle(actor, ctx))
     }
 
     fn respond(&mut self, response: StoreResponse) -> Result<(), Failure> {
         if let Some(error) = response.error() {
-            tracing::warn!(
-                persistence_id = %self.ctx.persistence_id,
-                error = %ErrorChain(error),
-                "a snapshot or delete failed"
-            );
+            log::store_request_failed(&self.ctx.persistence_id, error);
         }
         self.turn_with(|actor, ctx| actor.on_store_response(response, ctx))
     }
@@ -453,15 +445,11 @@ impl<A: PersistentActor> Incarnation<A> {
         if let Some(response) = end.response {
             self.respond(response)?;
         }
-        self.turn(|actor, ctx| ctx.go_on_retaining(end.outcome, actor))
+        self.turn_with(|actor, ctx| ctx.go_on_retaining(end.outcome, actor))
     }
 
     fn overflowed(&self) -> Failure {
-        tracing::error!(
-            persistence_id = %self.ctx.persistence_id,
-            sequence_nr = self.ctx.last_sequence_nr,
-            "the stash overflowed, the actor stops and will be recovered"
-        );
+        log::overflowed(&self.ctx.persistence_id, self.ctx.last_sequence_nr);
         self.failure(false)
     }
 
@@ -469,28 +457,9 @@ impl<A: PersistentActor> Incarnation<A> {
     fn recovery_failed(&mut self, error: RecoveryError) -> Failure {
         let environment = Arc::clone(&self.ctx.environment);
         let outage = environment.stores.outage_behind(&error);
-        if outage.is_some() {
-            tracing::debug!(
-                persistence_id = %self.ctx.persistence_id,
-                error = %ErrorChain(&error),
-                "the recovery failed with its store"
-            );
-        } else if let RecoveryError::Overtaken { .. } = error {
-            tracing::info!(
-                persistence_id = %self.ctx.persistence_id,
-                error = %ErrorChain(&error),
-                "the recovery starts over"
-            );
-        } else {
-            tracing::error!(
-                persistence_id = %self.ctx.persistence_id,
-                sequence_nr = self.ctx.last_sequence_nr,
-                manifest = self.ctx.event_manifest(),
-                error = %ErrorChain(&error),
-                "the recovery failed"
-            );
-        }
-        let told = self.turn_with(|actor, _| actor.on_recovery_failure(&error));
+        let place = self.place_of(self.ctx.last_sequence_nr);
+        log::recovery_failed(&place, &error, outage.is_some());
+        let told = self.turn(&mut |actor, _| actor.on_recovery_failure(&error));
         let unrecovered = Failure::of_recovery(Arc::new(error)).of_outage(outage);
         match told {
             Ok(()) => unrecovered,
@@ -498,6 +467,15 @@ impl<A: PersistentActor> Incarnation<A> {
                 unrecovered: unrecovered.unrecovered,
                 ..panicked
             },
+        }
+    }
+
+    /// Returns the place of an event of this actor, for the log.
+    fn place_of(&self, sequence_nr: SequenceNr) -> log::Place<'_> {
+        log::Place {
+            persistence_id: &self.ctx.persistence_id,
+            sequence_nr,
+            manifest: self.ctx.event_manifest(),
         }
     }
 
@@ -512,9 +490,9 @@ impl<A: PersistentActor> Incarnation<A> {
     /// Runs code of the user; a panic in it ends the incarnation.
     fn turn(
         &mut self,
-        code: impl FnOnce(&mut A, &mut PersistentContext<A>),
+        code: &mut dyn FnMut(&mut A, &mut PersistentContext<A>),
     ) -> Result<(), Failure> {
-        self.turn_with(code)
+        self.turn_of_any(Carried::NOTHING, code)
     }
 
     /// A turn that belongs to a command, and carries its metadata on: what it persists does too.
@@ -528,6 +506,7 @@ impl<A: PersistentActor> Incarnation<A> {
         self.turn_in(carried, code)
     }
 
+    /// Runs code that returns something, or takes what it has.
     fn turn_with<R>(
         &mut self,
         code: impl FnOnce(&mut A, &mut PersistentContext<A>) -> R,
@@ -564,12 +543,7 @@ impl<A: PersistentActor> Incarnation<A> {
     }
 
     fn panicked(&self, panic: String) -> Failure {
-        tracing::error!(
-            persistence_id = %self.ctx.persistence_id,
-            sequence_nr = self.ctx.last_sequence_nr,
-            panic,
-            "the actor panicked and will be rebuilt"
-        );
+        log::panicked(&self.ctx.persistence_id, self.ctx.last_sequence_nr, &panic);
         self.failure(false)
     }
 
@@ -636,7 +610,7 @@ impl<A: PersistentActor> Incarnation<A> {
         let persisted_before = self.ctx.pending.len();
         self.ctx.state = ActorState::Stopped;
         // A panic here is logged; there is nothing left that it could harm.
-        let _ = self.turn(A::stopped);
+        let _ = self.turn(&mut A::stopped);
         // Once each: what is persisted when that is heard is not heard of.
         for _ in persisted_before..self.ctx.pending.len() {
             if let Some(settled) = self.ctx.pending.pop_settled() {

@@ -99,10 +99,10 @@ impl<A: PersistentActor> Mailbox<A> {
     ///
     /// The channel is closed first, so that senders who do not stop cannot keep this from ending.
     pub(crate) fn seal(&mut self) {
-        let Some(open) = self.channel.take() else {
+        if self.channel.is_none() {
             return;
-        };
-        let arrived = keep(Keep::All, || drop(open));
+        }
+        let arrived = keep(Keep::All, &mut || drop(self.channel.take()));
         let mut stash = self.stash.borrow_mut();
         for envelope in self.held.take().into_iter().chain(arrived) {
             stash.push(envelope);

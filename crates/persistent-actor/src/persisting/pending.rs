@@ -13,8 +13,37 @@ use crate::persisting::beside::Beside;
 use crate::persisting::encoded::Encoded;
 use crate::persisting::persisted_events::PersistedEvents;
 use crate::replying::cause::CauseRef;
+use crate::room::free_beyond;
 use crate::serializer::{Outgoing, Place};
 use crate::{EncodeError, Metadata, PersistError, PersistentActor, RejectionCause};
+
+/// What the events of a write have in common.
+struct OfWrite<'a> {
+    persistence_id: &'a PersistenceId,
+    writer: WriterId,
+    timestamp: Timestamp,
+    adapter_manifest: Option<&'a Arc<str>>,
+}
+
+impl OfWrite<'_> {
+    /// Returns the records of the events of a call, numbered from `next` on. It is compiled once, and not for each type of
+    /// actors.
+    fn records(&self, next: SequenceNr, encoded: &Encoded, beside: &Beside) -> Vec<EventRecord> {
+        let metadata = beside.stored().payload();
+        (next..)
+            .zip(encoded.outgoing())
+            .enumerate()
+            .map(|(index, (nr, event))| {
+                let payload = event.at(Place::of_event(self.persistence_id, nr));
+                let mut record = EventRecord::new(nr, self.timestamp, self.writer, payload);
+                record.tags = beside.tags(index).to_vec();
+                record.adapter_manifest = self.adapter_manifest.cloned().unwrap_or_default();
+                record.metadata = metadata.cloned();
+                record
+            })
+            .collect()
+    }
+}
 
 /// Says whether commands wait for the handlers of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -262,18 +291,13 @@ impl<A: PersistentActor> PendingQueue<A> {
                 self.unsent_from = self.left + index as u64;
                 break;
             }
-            let records: Vec<_> = (next..)
-                .zip(invocation.encoded.outgoing())
-                .enumerate()
-                .map(|(index, (nr, event))| {
-                    let payload = event.at(Place::of_event(persistence_id, nr));
-                    let mut record = EventRecord::new(nr, timestamp, writer, payload);
-                    record.tags = invocation.beside.tags(index).to_vec();
-                    record.adapter_manifest = adapter_manifest.cloned().unwrap_or_default();
-                    record.metadata = metadata.cloned();
-                    record
-                })
-                .collect();
+            let of_write = OfWrite {
+                persistence_id,
+                writer,
+                timestamp,
+                adapter_manifest,
+            };
+            let records = of_write.records(next, &invocation.encoded, &invocation.beside);
             invocation.state = State::Sent {
                 first: next,
                 timestamp,
@@ -397,7 +421,7 @@ impl<A: PersistentActor> PendingQueue<A> {
         };
         self.left += 1;
         if self.invocations.is_empty() {
-            self.invocations.shrink_to(ROOM_KEPT);
+            free_beyond(&mut self.invocations, ROOM_KEPT);
         }
         Some(Settled {
             events: head.events,

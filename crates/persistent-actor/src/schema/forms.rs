@@ -260,15 +260,18 @@ impl<T> Declaring<T> {
             self.check_gaps(name, self.since)?;
         }
         for (name, versions) in std::mem::take(&mut self.renamed) {
-            let own = self.forms.get(self.own.name).into_iter().flatten();
-            let same = own.filter_map(|entry| {
-                Some(Entry {
-                    versions: entry.versions.and(versions)?,
-                    read_as: entry.read_as,
-                    form: entry.form.clone(),
-                })
-            });
-            for entry in same.collect::<Vec<_>>() {
+            // Loops are less code for each type of values than adapters of iterators.
+            let mut same = Vec::new();
+            for entry in self.entries(self.own.name) {
+                if let Some(versions) = entry.versions.and(versions) {
+                    same.push(Entry {
+                        versions,
+                        read_as: entry.read_as,
+                        form: entry.form.clone(),
+                    });
+                }
+            }
+            for entry in same {
                 self.insert_entry(name, entry)?;
             }
         }
@@ -276,6 +279,10 @@ impl<T> Declaring<T> {
             self.check_gaps(name, forms[0].versions.first)?;
         }
         Ok(self.forms)
+    }
+
+    fn entries(&self, name: &str) -> &[Entry<T>] {
+        self.forms.get(name).map_or(&[], Vec::as_slice)
     }
 
     /// Puts a form in its place among those of its name.
@@ -332,7 +339,7 @@ impl<T> Declaring<T> {
     /// Fails if a version is missing from this one on.
     fn check_gaps(&self, name: &'static str, from: u32) -> Result<(), Problem> {
         let mut next = Some(from);
-        for Entry { versions, .. } in self.forms.get(name).into_iter().flatten() {
+        for Entry { versions, .. } in self.entries(name) {
             match next {
                 Some(version) if version != versions.first => {
                     return Err(Problem::Missing { name, version });

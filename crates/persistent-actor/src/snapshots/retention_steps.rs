@@ -40,21 +40,13 @@ impl<A: PersistentActor> PersistentContext<A> {
                     source: None,
                 });
             }
-            tracing::warn!(
-                persistence_id = %self.persistence_id,
-                deleted_to = self.deleted_to,
-                snapshot_sequence_nr = snapshot,
-                "events were deleted that no snapshot covers; the state does not contain them"
-            );
+            warn_lacks_events(&self.persistence_id, self.deleted_to, snapshot);
         }
         let Some(retention) = retention else {
             return Ok(());
         };
         if !self.retention.begin(retention, snapshot) {
-            tracing::warn!(
-                persistence_id = %self.persistence_id,
-                "no snapshots are retained until the next start, because this recovery left out events"
-            );
+            warn_not_retained(&self.persistence_id);
         }
         Ok(())
     }
@@ -146,6 +138,28 @@ impl StepEnd {
             response: Some(response),
         }
     }
+}
+
+// These are compiled once, and what is generic for each type of actors.
+
+fn warn_lacks_events(
+    persistence_id: &PersistenceId,
+    deleted_to: SequenceNr,
+    snapshot_sequence_nr: SequenceNr,
+) {
+    tracing::warn!(
+        %persistence_id,
+        deleted_to,
+        snapshot_sequence_nr,
+        "events were deleted that no snapshot covers; the state does not contain them"
+    );
+}
+
+fn warn_not_retained(persistence_id: &PersistenceId) {
+    tracing::warn!(
+        %persistence_id,
+        "no snapshots are retained until the next start, because this recovery left out events"
+    );
 }
 
 fn warn_not_found(persistence_id: &PersistenceId, error: &StorageError) {

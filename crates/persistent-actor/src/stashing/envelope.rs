@@ -94,7 +94,8 @@ pub(crate) fn refuse<A: PersistentActor>(
         replies,
         refused: Refused::default(),
     };
-    let fate = with_fate(Fate::Refused(refusal), || drop(envelope));
+    let mut envelope = Some(envelope);
+    let fate = with_fate(Fate::Refused(refusal), &mut || drop(envelope.take()));
     match fate {
         Some(Fate::Refused(refusal)) => refusal.refused,
         _ => Refused::default(),
@@ -104,7 +105,7 @@ pub(crate) fn refuse<A: PersistentActor>(
 /// Returns the messages whose envelopes `dropping` drops, in that order.
 pub(crate) fn keep<A: PersistentActor>(
     whose: Keep,
-    dropping: impl FnOnce(),
+    dropping: &mut dyn FnMut(),
 ) -> VecDeque<Envelope<A>> {
     let kept = Box::new(VecDeque::<Envelope<A>>::new());
     let fate = with_fate(Fate::Kept(Keeping { whose, kept }), dropping);
@@ -117,7 +118,7 @@ pub(crate) fn keep<A: PersistentActor>(
     }
 }
 
-fn with_fate(fate: Fate, dropping: impl FnOnce()) -> Option<Fate> {
+fn with_fate(fate: Fate, dropping: &mut dyn FnMut()) -> Option<Fate> {
     FATE.with_borrow_mut(|current| *current = Some(fate));
     if let Err(panic) = caught(dropping) {
         tracing::error!(panic, "dropping or answering a refused message panicked");

@@ -10,6 +10,7 @@ use actix_persistence_storage_api::PersistenceId;
 
 use crate::by_name::ByName;
 use crate::replying::cause::CauseRef;
+use crate::room::free_beyond;
 use crate::stashing::envelope::{Keep, keep, refuse};
 use crate::{
     DeadLetterCause, DeadLetters, Overflow, OverflowReplies, PersistentActor, RecoveryError,
@@ -112,7 +113,7 @@ impl<A: PersistentActor> Stash<A> {
         self.taken_back = 0;
         if self.internal.is_empty() {
             self.tell_dropped();
-            self.internal.shrink_to(ROOM_KEPT);
+            free_beyond(&mut self.internal, ROOM_KEPT);
         }
         next
     }
@@ -160,12 +161,7 @@ impl<A: PersistentActor> Stash<A> {
             self.dropped += 1;
             // A warning for each would be the next thing that takes the arbiter away when messages come in floods.
             if self.dropped == 1 {
-                tracing::warn!(
-                    persistence_id = %self.persistence_id,
-                    message_type = refused.message_type,
-                    capacity = self.policy.capacity(),
-                    "a message was dropped because the stash is full"
-                );
+                warn_dropped(&self.persistence_id, refused.message_type, &self.policy);
             }
             let message_type = refused.message_type;
             let cause = DeadLetterCause::StashOverflow { message_type };
@@ -177,12 +173,7 @@ impl<A: PersistentActor> Stash<A> {
     fn tell_dropped(&mut self) {
         let dropped = std::mem::take(&mut self.dropped);
         if dropped > 1 {
-            tracing::warn!(
-                persistence_id = %self.persistence_id,
-                dropped,
-                capacity = self.policy.capacity(),
-                "messages were dropped while the stash was full"
-            );
+            warn_all_dropped(&self.persistence_id, dropped, &self.policy);
         }
     }
 
@@ -218,12 +209,14 @@ impl<A: PersistentActor> Stash<A> {
         }
         let before = self.waiting();
         for stashed in std::iter::once(&mut self.internal).chain(self.user.values_mut()) {
-            let all = std::mem::take(stashed);
-            let awaited = |Waiting { envelope, cause }| {
-                let kept = keep(Keep::Awaited, || drop(envelope)).pop_front();
-                kept.map(|envelope| Waiting { envelope, cause })
-            };
-            *stashed = all.into_iter().filter_map(awaited).collect();
+            let mut all = std::mem::take(stashed);
+            while let Some(Waiting { envelope, cause }) = all.pop_front() {
+                let mut envelope = Some(envelope);
+                let kept = keep(Keep::Awaited, &mut || drop(envelope.take())).pop_front();
+                if let Some(envelope) = kept {
+                    stashed.push_back(Waiting { envelope, cause });
+                }
+            }
         }
         self.user.retain(|stashed| !stashed.is_empty());
         self.taken_back = 0;
@@ -311,10 +304,30 @@ impl<A: PersistentActor> Stash<A> {
 
     /// Empties all stashes; what was in them is to be dropped, which closes the channels of those who asked.
     #[must_use]
-    pub(crate) fn take_all(&mut self) -> Vec<Waiting<A>> {
+    pub(crate) fn take_all(&mut self) -> VecDeque<Waiting<A>> {
         self.take_back_everything();
-        std::mem::take(&mut self.internal).into()
+        std::mem::take(&mut self.internal)
     }
+}
+
+// These are compiled once, and what is generic for each type of actors.
+
+fn warn_dropped(persistence_id: &PersistenceId, message_type: &str, policy: &StashPolicy) {
+    tracing::warn!(
+        %persistence_id,
+        message_type,
+        capacity = policy.capacity(),
+        "a message was dropped because the stash is full"
+    );
+}
+
+fn warn_all_dropped(persistence_id: &PersistenceId, dropped: u64, policy: &StashPolicy) {
+    tracing::warn!(
+        %persistence_id,
+        dropped,
+        capacity = policy.capacity(),
+        "messages were dropped while the stash was full"
+    );
 }
 
 #[cfg(test)]

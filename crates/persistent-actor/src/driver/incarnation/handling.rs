@@ -7,7 +7,7 @@ use actix_persistence_storage_api::Timestamp;
 
 use crate::actor::stored_as::StateHooks;
 use crate::driver::incarnation::{Failure, Incarnation};
-use crate::error::error_chain::ErrorChain;
+use crate::driver::log;
 use crate::metadata::carried::Carried;
 use crate::persisting::pending::{Fate, Settled, fail, unanswered};
 use crate::persisting::persisted_events::PersistedEvents;
@@ -109,13 +109,7 @@ impl<A: PersistentActor> Incarnation<A> {
         settled: Settled<A>,
         cause: RejectionCause,
     ) -> Result<(), Failure> {
-        tracing::warn!(
-            persistence_id = %self.ctx.persistence_id,
-            sequence_nr = self.ctx.last_sequence_nr + 1,
-            manifest = self.ctx.event_manifest(),
-            error = %ErrorChain(&cause),
-            "a write was rejected"
-        );
+        log::write_rejected(&self.place_of(self.ctx.last_sequence_nr + 1), &cause);
         let carried = settled.beside.carried();
         let deletes = Self::deletes(&settled.events);
         let told = match deletes {
@@ -146,23 +140,10 @@ impl<A: PersistentActor> Incarnation<A> {
         if is_conflict {
             let conflicts = &self.ctx.environment.conflicts;
             conflicts.note(&self.ctx.persistence_id, &error);
-        } else if outage.is_some() {
-            tracing::debug!(
-                persistence_id = %self.ctx.persistence_id,
-                sequence_nr = first,
-                error = %ErrorChain(&error),
-                "persisting failed with the store, the actor stops and will be recovered"
-            );
         } else {
-            tracing::error!(
-                persistence_id = %self.ctx.persistence_id,
-                sequence_nr = first,
-                manifest = self.ctx.event_manifest(),
-                error = %ErrorChain(&error),
-                "persisting failed, the actor stops and will be recovered"
-            );
+            log::persisting_failed(&self.place_of(first), &error, outage.is_some());
         }
-        let told = self.turn_with(|actor, _| {
+        let told = self.turn(&mut |actor, _| {
             if let Some(hooks) = Self::deletes(&settled.events) {
                 (hooks.on_delete_failure)(actor, &error, first);
             } else if let Some(event) = settled.events.iter().next() {
