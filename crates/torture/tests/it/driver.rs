@@ -37,10 +37,21 @@ fn run_for(
     seed: u64,
     least_cycles: u64,
 ) -> Summary {
+    run_until(folder, kind, length, seed, least_cycles, |_| true)
+}
+
+fn run_until(
+    folder: &Path,
+    kind: &'static Kind,
+    length: Duration,
+    seed: u64,
+    least_cycles: u64,
+    enough: fn(&Summary) -> bool,
+) -> Summary {
     let settings = Settings {
         length,
         least_cycles,
-        enough: |_| true,
+        enough,
         seed,
         folder: folder.to_owned(),
         program: PathBuf::from(env!("CARGO_BIN_EXE_torture")),
@@ -107,6 +118,26 @@ fn a_kind_that_cannot_go_on_or_panics_has_violated_something() {
     assert_eq!(failed.found, ["the run could not go on: no server"]);
     let panicked = run_in(folder.path(), &PANICS, 1);
     assert_eq!(panicked.found, ["the run panicked"]);
+}
+
+#[test]
+fn a_run_goes_on_until_it_has_shown_enough() {
+    static RARE: Kind = kind(|run| {
+        let mut looks = 0;
+        while !run.is_over() {
+            run.cycle();
+            run.acknowledged(1);
+            looks += 1;
+            if looks % 100 == 0 {
+                run.add("rare", 1);
+            }
+        }
+        Ok(())
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let is_enough = |done: &Summary| done.figures.get("rare") == Some(&3);
+    let rare = run_until(folder.path(), &RARE, Duration::ZERO, 1, 1, is_enough);
+    assert_eq!((rare.violations, rare.cycles), (0, 300), "{rare:?}");
 }
 
 #[test]
