@@ -17,7 +17,7 @@ use crate::room::free_beyond;
 use crate::serializer::{Outgoing, Place};
 use crate::{EncodeError, Metadata, PersistError, PersistentActor, RejectionCause};
 
-/// What the events of a write have in common.
+/// The part that all events of a write have in common.
 struct OfWrite<'a> {
     persistence_id: &'a PersistenceId,
     writer: WriterId,
