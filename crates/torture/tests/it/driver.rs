@@ -245,8 +245,10 @@ fn judged_after(sql: &'static str) -> Summary {
         let (mut rng, sql) = (run.rng(), *SQL.lock().unwrap());
         let writers = writers(run, "tampered")?;
         // Rarely none of so many writes is of a state.
-        let mut states = 0;
+        let (mut lives, mut states) = (0, 0);
         while states == 0 {
+            lives += 1;
+            anyhow::ensure!(lives < 10, "no state was changed in {lives} lives");
             let (_, mut worker) = writers.start("app", &mut rng)?;
             let mut writes_left = 60;
             while writes_left > 0

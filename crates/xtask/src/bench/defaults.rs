@@ -254,14 +254,9 @@ pub(super) fn table(lines: &[Line]) -> String {
     table
 }
 
-/// Returns the lines as a JSON list, with a line end.
-pub(super) fn json(lines: &[Line]) -> String {
-    let list = serde_json::to_string_pretty(lines);
-    list.expect("texts and finite numbers are JSON") + "\n"
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::json;
     use super::super::measurements::Measurement;
     use super::*;
 
@@ -300,7 +295,7 @@ ratio  of rounds    events/s  backend   work           setting
 
     #[test]
     fn a_line_is_an_object_of_the_list() {
-        let list: serde_json::Value = serde_json::from_str(&json(&measured())).unwrap();
+        let list: serde_json::Value = serde_json::from_str(&json::list(&measured())).unwrap();
         let expected = serde_json::json!({
             "work": "persist-10", "backend": "mysql", "setting": "writers=8", "is_far": true, "is_default": false,
             "rate": 150.0, "ratio": 1.5,

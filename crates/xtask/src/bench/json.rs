@@ -1,4 +1,4 @@
-//! The outcomes for programs: a list with an object for each row.
+//! The results of a run for programs: a list with an object for each row or line.
 
 use serde::Serialize;
 
@@ -17,7 +17,13 @@ struct Entry<'a> {
     baseline_rate: f64,
 }
 
-/// Returns the list as JSON, with a line end.
+/// Returns lines as a JSON list, with a line end.
+pub(super) fn list(lines: &[impl Serialize]) -> String {
+    let list = serde_json::to_string_pretty(lines);
+    list.expect("texts and finite numbers are JSON") + "\n"
+}
+
+/// Returns outcomes as a JSON list, with a line end.
 pub(super) fn json(outcomes: &[Outcome]) -> String {
     let entries: Vec<_> = outcomes
         .iter()
@@ -32,8 +38,7 @@ pub(super) fn json(outcomes: &[Outcome]) -> String {
             baseline_rate: one.baseline_rate.round(),
         })
         .collect();
-    let list = serde_json::to_string_pretty(&entries).expect("texts and finite numbers are JSON");
-    list + "\n"
+    list(&entries)
 }
 
 /// More digits say nothing.

@@ -118,14 +118,9 @@ pub(super) fn table(latencies: &[Latency]) -> String {
     table
 }
 
-/// Returns the lines as a JSON list, with a line end.
-pub(super) fn json(latencies: &[Latency]) -> String {
-    let list = serde_json::to_string_pretty(latencies);
-    list.expect("texts and finite numbers are JSON") + "\n"
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::json;
     use super::super::measurements::Measurement;
     use super::*;
 
@@ -163,7 +158,7 @@ p50, ms   p99, ms  p99.9, ms   rate/s  backend   actors  measured
 
     #[test]
     fn a_line_is_an_object_of_the_list() {
-        let list: serde_json::Value = serde_json::from_str(&json(&measured())).unwrap();
+        let list: serde_json::Value = serde_json::from_str(&json::list(&measured())).unwrap();
         let expected = serde_json::json!([{
             "actors": 100, "backend": "postgres", "side": "far-actors", "rate": 1_000.0,
             "p50": 1.0, "p99": 2.0, "p99.9": 3.001,
