@@ -109,12 +109,14 @@ impl SqliteConnector {
             Ok::<_, SqlError>(truncated)
         };
         let shortened = shortened.await;
-        if let (Ok(_), Some(position)) = (&shortened, &mut open.position) {
+        if let (Ok(truncated), Some(position)) = (&shortened, &mut open.position)
+            && truncated.is_whole()
+        {
             position.copied();
         }
         match shortened {
             Ok(Truncated::Everything) => open.shorten_at = self.max_log_bytes,
-            Ok(Truncated::Busy) => tracing::warn!(
+            Ok(Truncated::CopiedOnly | Truncated::Busy) => tracing::warn!(
                 %database,
                 bytes,
                 "the write-ahead log is longer than 'max-log-bytes', and a reader keeps it from being shortened"
@@ -234,7 +236,9 @@ impl Connector for SqliteConnector {
             }
             // If it cannot be copied now, it is there for the next process that opens the database.
             let truncated = log::truncate(&mut open.connection).await;
-            if let (Ok(_), Some(position)) = (truncated, &mut position) {
+            if let (Ok(truncated), Some(position)) = (truncated, &mut position)
+                && truncated.is_whole()
+            {
                 position.copied();
             }
         }

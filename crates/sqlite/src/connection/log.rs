@@ -142,10 +142,10 @@ pub(super) async fn frames(connection: &mut SqliteConnection) -> Result<u32, Sql
 /// Copies what is in the log to the database file as far as readers allow it, without waiting for other connections.
 /// Its frames may be overwritten then, by the next transaction that no reader hinders.
 ///
-/// Returns false if another connection is copying it, perhaps that of another process.
+/// Returns true if the database file holds everything then. Returns false if a reader needs an older state of it, for which
+/// later pages stay in the log; or if another connection is copying the log, perhaps that of another process.
 pub(super) async fn copy(connection: &mut SqliteConnection) -> Result<bool, SqlError> {
-    let row = sqlx::query(queries::COPY_LOG).fetch_one(connection).await?;
-    Ok(row.try_get::<i64, _>("busy")? == 0)
+    Ok(checkpoint(connection, queries::COPY_LOG).await?.is_whole)
 }
 
 /// The result of an attempt to empty the log.
@@ -153,8 +153,17 @@ pub(super) async fn copy(connection: &mut SqliteConnection) -> Result<bool, SqlE
 pub(super) enum Truncated {
     /// The database file holds everything, and the log is empty.
     Everything,
-    /// The log is in use: another connection still reads what is in it, or writes to it.
+    /// The database file holds everything. The log is in use: another connection reads what is in it.
+    CopiedOnly,
+    /// The database file may lack something: a reader needs an older state of it, or another connection is copying.
     Busy,
+}
+
+impl Truncated {
+    /// Returns whether the database file holds everything.
+    pub(super) fn is_whole(self) -> bool {
+        self != Self::Busy
+    }
 }
 
 /// Copies the log to the database file and empties it, if others let go of it soon. Afterwards the connection waits too
@@ -163,14 +172,33 @@ pub(super) async fn truncate(connection: &mut SqliteConnection) -> Result<Trunca
     sqlx::query(queries::WAIT_LITTLE)
         .execute(&mut *connection)
         .await?;
-    let row = sqlx::query(queries::TRUNCATE_LOG)
-        .fetch_one(&mut *connection)
-        .await?;
-    let busy: i64 = row.try_get("busy")?;
-    Ok(if busy == 0 {
-        Truncated::Everything
-    } else {
-        Truncated::Busy
+    let done = checkpoint(connection, queries::TRUNCATE_LOG).await?;
+    Ok(match done {
+        Checkpoint { is_busy: false, .. } => Truncated::Everything,
+        Checkpoint { is_whole: true, .. } => Truncated::CopiedOnly,
+        Checkpoint { .. } => Truncated::Busy,
+    })
+}
+
+/// The result of a checkpoint.
+struct Checkpoint {
+    /// True if it could not do all that it was asked for.
+    is_busy: bool,
+    /// True if the database file holds everything.
+    is_whole: bool,
+}
+
+async fn checkpoint(
+    connection: &mut SqliteConnection,
+    query: &'static str,
+) -> Result<Checkpoint, SqlError> {
+    let row = sqlx::query(query).fetch_one(connection).await?;
+    let number = |column| row.try_get::<i64, _>(column);
+    // Both numbers of frames are -1 where another connection is copying: https://www.sqlite.org/pragma.html#pragma_wal_checkpoint
+    let (log, copied) = (number("log")?, number("checkpointed")?);
+    Ok(Checkpoint {
+        is_busy: number("busy")? != 0,
+        is_whole: log >= 0 && log == copied,
     })
 }
 

@@ -119,3 +119,61 @@ async fn the_end_of_a_log_with_new_tables_is_noted_when_the_set_up_ends() {
     std::fs::write(&path, &log[..32 + 4120]).unwrap();
     check().await.unwrap_err();
 }
+
+fn is_noted_as_being_copied(connector: &SqliteConnector) -> bool {
+    note::read(&note::path_of(&connector.location))
+        .unwrap()
+        .is_copied
+}
+
+/// The pages of later transactions stay in the log, also those that an earlier one had changed, too.
+#[tokio::test]
+async fn a_copy_that_a_reader_bounds_is_not_noted_as_whole() {
+    let (_directory, database) = database().await;
+    let connector = database.connector();
+    database.close().await;
+    let mut reader = connector.open(Role::Reader).await.unwrap();
+    run(&mut reader.connection, "BEGIN; SELECT count(*) FROM t").await;
+    let role = Role::SetUp { may_create: false };
+    let mut open = connector.open(role).await.unwrap();
+    for sql in [queries::BEGIN, "CREATE TABLE u (a)", queries::COMMIT_SET_UP] {
+        run(&mut open.connection, sql).await;
+    }
+    connector.close(open, role).await;
+    assert!(is_noted_as_being_copied(connector));
+
+    let mut writer = connector.open(Role::Writer).await.unwrap();
+    store(&mut writer.connection, "INSERT INTO t VALUES (1)").await;
+    connector.check_committed(&mut writer).await.unwrap();
+    run(&mut reader.connection, "COMMIT").await;
+    connector.close(writer, Role::Writer).await;
+    assert!(!is_noted_as_being_copied(connector));
+}
+
+/// The other one, perhaps of another process, may be killed in the middle of its copy.
+#[tokio::test]
+async fn a_copy_that_another_connection_is_making_is_not_noted_as_whole() {
+    let (directory, database) = database().await;
+    let connector = database.connector();
+    let mut open = connector.open(Role::Writer).await.unwrap();
+    store(&mut open.connection, "INSERT INTO t VALUES (1)").await;
+    connector.check_committed(&mut open).await.unwrap();
+    let options = SqliteConnectOptions::new().filename(directory.path().join("some.db"));
+    let options = options.busy_timeout(std::time::Duration::from_secs(60));
+    let mut holder = options.connect().await.unwrap();
+    run(&mut holder, "BEGIN IMMEDIATE").await;
+    let mut copier = options.connect().await.unwrap();
+    let is_busy = async |connection: &mut SqliteConnection, copy: &'static str| {
+        let row = sqlx::query(copy).fetch_one(connection).await.unwrap();
+        row.get::<i64, _>("busy") != 0
+    };
+    // It waits for the holder and keeps others from copying meanwhile, unless one of them is copying when it begins.
+    let copying =
+        tokio::spawn(async move { while is_busy(&mut copier, queries::TRUNCATE_LOG).await {} });
+    let mut other = options.connect().await.unwrap();
+    while !is_busy(&mut other, queries::COPY_LOG).await {}
+    connector.close(open, Role::Writer).await;
+    assert!(is_noted_as_being_copied(connector));
+    run(&mut holder, "ROLLBACK").await;
+    copying.await.unwrap();
+}
