@@ -88,6 +88,10 @@ const PLAIN_ACTORS: &Baseline = &Baseline {
     name: "actors without codecs and contracts",
     sides: &["plain-actors"],
 };
+const FEW_ACTORS: &Baseline = &Baseline {
+    name: "100 actors",
+    sides: &["few-actors"],
+};
 const BETTER_GROUP_COMMIT: &Baseline = &Baseline {
     name: "minimal group commit, 1 or 2 writers",
     sides: &["group-commit", "group-commit-2"],
@@ -283,6 +287,13 @@ const COMPARISONS: &[Comparison] = &[
         side: "actors",
         baseline: BETTER_GROUP_COMMIT,
         on: &[(Postgres, None, Some(0.75)), (MySql, None, Some(0.65))],
+        quick: false,
+    },
+    Comparison {
+        work: "persist-10000",
+        side: "actors",
+        baseline: FEW_ACTORS,
+        on: &[(Memory, None, Some(0.77)), (Sqlite, None, Some(0.77))],
         quick: false,
     },
     Comparison {
