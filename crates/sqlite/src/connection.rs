@@ -7,6 +7,7 @@ mod log;
 mod opening;
 mod position;
 mod release;
+mod unfinished_copy;
 
 use std::time::{Duration, Instant};
 
@@ -19,16 +20,17 @@ use crate::options::{Location, Mode, Synchronous};
 use crate::{Sqlite, SqliteOptions, error};
 
 use file::FileId;
-use log::{Log, Truncated};
+use log::{Copy, Log};
 use position::{LogCheck, Position};
 use release::Release;
+use unfinished_copy::UnfinishedCopy;
 
 /// The least time for which a call waits for a connection; with the default time-outs it stays below a call time-out of
 /// 10 s.
 const LEAST_ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Opens one database file, as all stores on it agree.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct SqliteConnector {
     location: Location,
     /// The pool of the application whose options are used.
@@ -37,6 +39,7 @@ pub struct SqliteConnector {
     synchronous: Synchronous,
     read_connections: usize,
     max_log_bytes: u64,
+    unfinished_copy: UnfinishedCopy,
 }
 
 /// A connection, and the files it has open.
@@ -63,6 +66,7 @@ impl SqliteConnector {
             synchronous: options.synchronous,
             read_connections: options.read_connections,
             max_log_bytes: options.max_log_bytes as u64,
+            unfinished_copy: UnfinishedCopy::default(),
         })
     }
 
@@ -104,22 +108,21 @@ impl SqliteConnector {
         // On a connection of its own: this one waits for locks as long as it was set to.
         let shortened = async {
             let mut other = opening::open(self, Role::Writer).await?;
-            let truncated = log::truncate(&mut other).await?;
+            let copy = log::truncate(&mut other).await?;
             other.close().await?;
-            Ok::<_, SqlError>(truncated)
+            Ok::<_, SqlError>(copy)
         };
         let shortened = shortened.await;
-        if let (Ok(truncated), Some(position)) = (&shortened, &mut open.position)
-            && truncated.is_whole()
-        {
-            position.copied();
+        if let (Ok(Copy { copied, .. }), Some(position)) = (&shortened, &mut open.position) {
+            position.copied(*copied);
         }
         match shortened {
-            Ok(Truncated::Everything) => open.shorten_at = self.max_log_bytes,
-            Ok(Truncated::CopiedOnly | Truncated::Busy) => tracing::warn!(
+            Ok(copy) if copy.is_emptied => open.shorten_at = self.max_log_bytes,
+            Ok(_) => tracing::warn!(
                 %database,
                 bytes,
-                "the write-ahead log is longer than 'max-log-bytes', and a reader keeps it from being shortened"
+                "the write-ahead log is longer than 'max-log-bytes', and a reader or another writer keeps it from being \
+                 shortened"
             ),
             // Committed transactions are not affected.
             Err(error) => tracing::warn!(
@@ -165,8 +168,7 @@ impl Connector for SqliteConnector {
         }
         let (position, release) = match role {
             Role::Writer => {
-                let position = Position::open(&mut connection, &self.location, self.synchronous);
-                let position = position.await?;
+                let position = Position::open(&mut connection, self).await?;
                 opening::ask_often(&mut connection).await?;
                 (Some(position), Some(Release::of(&mut connection).await?))
             }
@@ -203,9 +205,7 @@ impl Connector for SqliteConnector {
         {
             position.copying().await;
             match log::copy(&mut open.connection).await {
-                Ok(true) => position.copied(),
-                // The note goes on saying so.
-                Ok(false) => {}
+                Ok(copy) => position.copied(copy.copied),
                 // Committed transactions are not affected.
                 Err(error) => tracing::warn!(
                     database = %self.location.path.display(),
@@ -228,18 +228,15 @@ impl Connector for SqliteConnector {
             let mut position = open.position.take();
             if matches!(role, Role::SetUp { .. }) && self.location.mode != Mode::ReadOnly {
                 let connection = &mut open.connection;
-                let of_set_up = position::of_set_up(connection, &self.location, self.synchronous);
-                position = of_set_up.await.unwrap_or(None);
+                position = position::of_set_up(connection, self).await.unwrap_or(None);
             }
             if let Some(position) = &mut position {
                 position.copying().await;
             }
             // If it cannot be copied now, it is there for the next process that opens the database.
-            let truncated = log::truncate(&mut open.connection).await;
-            if let (Ok(truncated), Some(position)) = (truncated, &mut position)
-                && truncated.is_whole()
-            {
-                position.copied();
+            let copy = log::truncate(&mut open.connection).await;
+            if let (Ok(Copy { copied, .. }), Some(position)) = (copy, &mut position) {
+                position.copied(copied);
             }
         }
         // Some systems do not remove a log that is open.

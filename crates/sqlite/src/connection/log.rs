@@ -88,7 +88,7 @@ async fn save(
     // With another index there may be others who take the same locks elsewhere: both would write to the database. SQLite
     // copies the log when the last connection closes, if there is no other user.
     let is_saved = opened.shares_locks(&Log::look(location)?)
-        && matches!(truncate(connection).await, Ok(Truncated::Everything));
+        && matches!(truncate(connection).await, Ok(copy) if copy.is_emptied);
     let database = location.path.display();
     if is_saved {
         tracing::error!(
@@ -139,66 +139,62 @@ pub(super) async fn frames(connection: &mut SqliteConnection) -> Result<u32, Sql
     Ok(u32::try_from(row.try_get::<i64, _>("log")?).unwrap_or(0))
 }
 
+/// The result of a copy of the log to the database file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Copy {
+    pub(super) copied: Copied,
+    /// True if the log is empty now.
+    pub(super) is_emptied: bool,
+}
+
+/// The part of the log that the database file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Copied {
+    /// The file has everything, and it is safe if it has to be.
+    Everything,
+    /// The file has what was written up to this number of frames, but for pages that were written again later: a reader
+    /// needs its older state, or another process writes.
+    UpTo(u32),
+    /// Another connection is copying, perhaps that of another process.
+    Unknown,
+}
+
 /// Copies what is in the log to the database file as far as readers allow it, without waiting for other connections.
 /// Its frames may be overwritten then, by the next transaction that no reader hinders.
-///
-/// Returns true if the database file holds everything then. Returns false if a reader needs an older state of it, for which
-/// later pages stay in the log; or if another connection is copying the log, perhaps that of another process.
-pub(super) async fn copy(connection: &mut SqliteConnection) -> Result<bool, SqlError> {
-    Ok(checkpoint(connection, queries::COPY_LOG).await?.is_whole)
-}
-
-/// The result of an attempt to empty the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Truncated {
-    /// The database file holds everything, and the log is empty.
-    Everything,
-    /// The database file holds everything. The log is in use: another connection reads what is in it.
-    CopiedOnly,
-    /// The database file may lack something: a reader needs an older state of it, or another connection is copying.
-    Busy,
-}
-
-impl Truncated {
-    /// Returns whether the database file holds everything.
-    pub(super) fn is_whole(self) -> bool {
-        self != Self::Busy
-    }
+pub(super) async fn copy(connection: &mut SqliteConnection) -> Result<Copy, SqlError> {
+    checkpoint(connection, queries::COPY_LOG).await
 }
 
 /// Copies the log to the database file and empties it, if others let go of it soon. Afterwards the connection waits too
 /// little for locks to be used on.
-pub(super) async fn truncate(connection: &mut SqliteConnection) -> Result<Truncated, SqlError> {
+pub(super) async fn truncate(connection: &mut SqliteConnection) -> Result<Copy, SqlError> {
     sqlx::query(queries::WAIT_LITTLE)
         .execute(&mut *connection)
         .await?;
-    let done = checkpoint(connection, queries::TRUNCATE_LOG).await?;
-    Ok(match done {
-        Checkpoint { is_busy: false, .. } => Truncated::Everything,
-        Checkpoint { is_whole: true, .. } => Truncated::CopiedOnly,
-        Checkpoint { .. } => Truncated::Busy,
-    })
-}
-
-/// The result of a checkpoint.
-struct Checkpoint {
-    /// True if it could not do all that it was asked for.
-    is_busy: bool,
-    /// True if the database file holds everything.
-    is_whole: bool,
+    checkpoint(connection, queries::TRUNCATE_LOG).await
 }
 
 async fn checkpoint(
     connection: &mut SqliteConnection,
     query: &'static str,
-) -> Result<Checkpoint, SqlError> {
-    let row = sqlx::query(query).fetch_one(connection).await?;
+) -> Result<Copy, SqlError> {
+    let row = sqlx::query(query).fetch_one(&mut *connection).await?;
     let number = |column| row.try_get::<i64, _>(column);
+    let is_busy = number("busy")? != 0;
     // Both numbers of frames are -1 where another connection is copying: https://www.sqlite.org/pragma.html#pragma_wal_checkpoint
     let (log, copied) = (number("log")?, number("checkpointed")?);
-    Ok(Checkpoint {
-        is_busy: number("busy")? != 0,
-        is_whole: log >= 0 && log == copied,
+    let copied = match u32::try_from(copied) {
+        Err(_) => Copied::Unknown,
+        Ok(0) if log == 0 => Copied::Everything,
+        // SQLite syncs the file only if nobody has written meanwhile.
+        Ok(copied) if log == i64::from(copied) && frames(connection).await? == copied => {
+            Copied::Everything
+        }
+        Ok(copied) => Copied::UpTo(copied),
+    };
+    Ok(Copy {
+        copied,
+        is_emptied: !is_busy && log == 0,
     })
 }
 

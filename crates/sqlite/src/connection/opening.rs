@@ -101,8 +101,8 @@ pub(super) async fn check_pages(
     let database = location.path.display();
     tracing::warn!(
         %database,
-        "a program has ended while it copied the write-ahead log to the database, and that log is gone; all pages of the \
-         database are checked now, which takes longer the larger it is"
+        "a program has ended before it had copied the whole write-ahead log to the database, and that log is gone; all pages \
+         of the database are checked now, which takes longer the larger it is"
     );
     let found: String = sqlx::query_scalar(queries::CHECK_PAGES)
         .fetch_one(connection)
@@ -111,8 +111,8 @@ pub(super) async fn check_pages(
         return Ok(());
     }
     Err(SqlError::corrupt(format!(
-        "a program has ended while it copied the write-ahead log to the database {database}, and that log is gone; put it \
-         back, or restore a backup: {found}"
+        "a program has ended before it had copied the whole write-ahead log to the database {database}, and that log is \
+         gone; put it back, or restore a backup: {found}"
     )))
 }
 

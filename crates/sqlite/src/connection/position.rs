@@ -19,8 +19,10 @@ use actix_persistence_sql::SqlError;
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Row, SqliteConnection};
 
+use super::SqliteConnector;
 use super::frames::{Header, LogFile};
-use super::log;
+use super::log::{self, Copied};
+use super::unfinished_copy::{CopyNr, UnfinishedCopy};
 use crate::options::{Location, Synchronous};
 use crate::queries;
 
@@ -43,7 +45,12 @@ pub(super) struct Position {
     log: Option<LogFile>,
     /// The end of the log up to which no later transaction has a frame.
     before: LogEnd,
+    /// The end of our last transaction in the log, or an earlier one; 0 frames if there is none.
+    counted: LogEnd,
     checkpoint_at: u32,
+    unfinished_copy: UnfinishedCopy,
+    /// The copy that this connection has under way.
+    copy: Option<CopyNr>,
 }
 
 /// The result of a comparison of a log with its note.
@@ -51,8 +58,8 @@ pub(super) struct Position {
 pub(super) enum LogCheck {
     /// The log holds everything that was noted, as far as can be known.
     Passed,
-    /// A process has ended while it copied the log to the database, and that log is gone. Another program may have finished
-    /// the copy; or else the database has a part of it.
+    /// A process has ended before a copy of the log to the database was whole, and that log is gone. Another program may have
+    /// finished the copy; or else the database has a part of it.
     CopyUnfinished,
 }
 
@@ -116,16 +123,16 @@ impl Position {
     /// If the database has fewer transactions than were confirmed.
     pub(super) async fn open(
         connection: &mut SqliteConnection,
-        location: &Location,
-        synchronous: Synchronous,
+        connector: &SqliteConnector,
     ) -> Result<Self, SqlError> {
+        let location = &connector.location;
         let path = note::path_of(location);
         // Before the look at the database, which others may write to meanwhile.
         let noted = note::read(&path);
-        let is_durable = synchronous == Synchronous::Full;
+        let is_durable = connector.synchronous == Synchronous::Full;
         let found = match find(connection, is_durable).await? {
             Some(found) => {
-                if let Some(noted) = noted {
+                if let Some(noted) = &noted {
                     noted.check(&found, &path)?;
                 }
                 found
@@ -139,29 +146,37 @@ impl Position {
                 count_anew(connection, is_durable).await?
             }
         };
-        let mut position = Self::of(found, path, connection, location).await?;
+        let mut position = Self::of(found, noted.as_ref(), path, connection, connector).await?;
         position.write();
         Ok(position)
     }
 
     async fn of(
         mut found: Note,
+        noted: Option<&Note>,
         path: PathBuf,
         connection: &mut SqliteConnection,
-        location: &Location,
+        connector: &SqliteConnector,
     ) -> Result<Self, SqlError> {
-        let log = LogFile::open(location).map_err(unreadable)?;
+        let log = LogFile::open(&connector.location).map_err(unreadable)?;
         if let Some(log) = &log {
             found.log = end_of(log, connection, found.is_durable).await?;
+        }
+        let unfinished_copy = connector.unfinished_copy.clone();
+        if let Some(noted) = noted.filter(|noted| noted.is_copied) {
+            unfinished_copy.found(noted.log.salts);
         }
         let file = note::create(&path).inspect_err(|error| cannot_note(&path, error));
         Ok(Self {
             file: file.ok().map(Arc::new),
             path,
             before: found.log,
+            counted: LogEnd::default(),
             note: found,
             log,
             checkpoint_at: CHECKPOINT_AT,
+            unfinished_copy,
+            copy: None,
         })
     }
 
@@ -169,6 +184,7 @@ impl Position {
     /// processes are counted when the database is opened: a note may lag the database, but is never ahead of it.
     pub(super) async fn committed(&mut self, connection: &mut SqliteConnection) -> bool {
         self.note.commits += 1;
+        self.counted = LogEnd::default();
         if let Err(error) = self.follow(connection).await {
             tracing::debug!(?error, "the end of the write-ahead log is not noted");
             self.before = LogEnd::default();
@@ -204,6 +220,7 @@ impl Position {
         };
         self.before.frames = end;
         self.note.log = self.before;
+        self.counted = self.before;
         // What others have published is before our next transaction, whose commit makes it safe.
         if log.has_frame(&header, end + 1).map_err(unreadable)? {
             self.before.frames = end.max(log::frames(connection).await?);
@@ -217,7 +234,7 @@ impl Position {
         if self.note.log.frames == 0 {
             return;
         }
-        self.note.is_copied = true;
+        self.copy = Some(self.unfinished_copy.begin());
         self.write();
         let file = self.file.clone().filter(|_| self.note.is_durable);
         let synced =
@@ -227,14 +244,31 @@ impl Position {
         }
     }
 
-    /// Notes that what is copied of the log is whole.
-    pub(super) fn copied(&mut self) {
-        self.note.is_copied = false;
+    /// Notes the end of a copy. One that is not whole goes on being noted, unless a transaction of ours is not in it: then the
+    /// page with the number of transactions is not either, and the number tells if the log is lost.
+    pub(super) fn copied(&mut self, copied: Copied) {
+        let Some(copy) = self.copy.take() else {
+            return;
+        };
+        let salts = self.salts();
+        let is_told = |frames| salts == Some(self.counted.salts) && frames < self.counted.frames;
+        match copied {
+            Copied::Everything => self.unfinished_copy.is_whole(copy),
+            Copied::UpTo(frames) if is_told(frames) => self.unfinished_copy.is_whole(copy),
+            Copied::UpTo(_) | Copied::Unknown => self.unfinished_copy.is_in_part(copy, salts),
+        }
         self.write();
+    }
+
+    /// Returns the salts of the log as it is now.
+    fn salts(&self) -> Option<u64> {
+        let header = self.log.as_ref()?.header().ok()??;
+        Some(header.salts)
     }
 
     /// Writes the note; a failure does not affect what was committed.
     fn write(&mut self) {
+        self.note.is_copied = self.unfinished_copy.is_of(self.note.log.salts);
         let Some(file) = self.file.as_deref() else {
             return;
         };
@@ -276,21 +310,20 @@ pub(super) async fn note_whole(location: &Location) {
 /// Returns None if there is nothing to be copied.
 pub(super) async fn of_set_up(
     connection: &mut SqliteConnection,
-    location: &Location,
-    synchronous: Synchronous,
+    connector: &SqliteConnector,
 ) -> Result<Option<Position>, SqlError> {
-    let path = note::path_of(location);
+    let path = note::path_of(&connector.location);
     let noted = note::read(&path);
-    let is_durable = synchronous == Synchronous::Full;
+    let is_durable = connector.synchronous == Synchronous::Full;
     let Some(found) = find(connection, is_durable).await? else {
         return Ok(None);
     };
     // What does not fit stays for the one that compares them.
-    if noted.is_some_and(|noted| noted.database != found.database || noted.commits > found.commits)
-    {
+    let fits = |noted: &Note| noted.database == found.database && noted.commits <= found.commits;
+    if !noted.as_ref().is_none_or(fits) {
         return Ok(None);
     }
-    let position = Position::of(found, path, connection, location).await?;
+    let position = Position::of(found, noted.as_ref(), path, connection, connector).await?;
     Ok((position.note.log.frames > 0).then_some(position))
 }
 

@@ -107,8 +107,7 @@ async fn a_reader_that_keeps_the_log_long_is_warned_of() {
     let warnings = || {
         let text = logs::logged();
         let lines = text.lines();
-        let of_reader =
-            lines.filter(|line| line.contains("a reader keeps it from being shortened"));
+        let of_reader = lines.filter(|line| line.contains("keeps it from being shortened"));
         let path = place.path.to_str().unwrap();
         of_reader.filter(|line| line.contains(path)).count()
     };

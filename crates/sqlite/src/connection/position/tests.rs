@@ -65,8 +65,7 @@ async fn what_is_not_published_of_a_new_log_is_not_noted() {
         let name = format!("some.db{end}");
         std::fs::copy(directory.path().join(&name), copy.path().join(&name)).unwrap();
     }
-    let options = SqliteOptions::new(copy.path().join("some.db").to_str().unwrap());
-    let copy = SqliteConnector::new(&options).unwrap();
+    let copy = connector_of(&copy.path().join("some.db"));
     let mut found = copy.open(Role::Writer).await.unwrap();
     let rows: i64 = sqlx::query_scalar("SELECT count(*) FROM t")
         .fetch_one(&mut found.connection)
@@ -105,12 +104,7 @@ async fn the_end_of_a_log_with_new_tables_is_noted_when_the_set_up_ends() {
     let mut reader = connector.open(Role::Reader).await.unwrap();
     run(&mut reader.connection, "BEGIN; SELECT count(*) FROM t").await;
 
-    let role = Role::SetUp { may_create: false };
-    let mut open = connector.open(role).await.unwrap();
-    for sql in [queries::BEGIN, "CREATE TABLE u (a)", queries::COMMIT_SET_UP] {
-        run(&mut open.connection, sql).await;
-    }
-    connector.close(open, role).await;
+    make_table(connector, "CREATE TABLE u (a)").await;
     let check = || check_log(&connector.location);
     assert_eq!(check().await.unwrap(), LogCheck::Passed);
     let path = directory.path().join("some.db-wal");
@@ -121,33 +115,61 @@ async fn the_end_of_a_log_with_new_tables_is_noted_when_the_set_up_ends() {
 }
 
 fn is_noted_as_being_copied(connector: &SqliteConnector) -> bool {
-    note::read(&note::path_of(&connector.location))
-        .unwrap()
-        .is_copied
+    let noted = note::read(&note::path_of(&connector.location));
+    noted.expect("it has been opened").is_copied
 }
 
-/// The pages of later transactions stay in the log, also those that an earlier one had changed, too.
-#[tokio::test]
-async fn a_copy_that_a_reader_bounds_is_not_noted_as_whole() {
-    let (_directory, database) = database().await;
-    let connector = database.connector();
-    database.close().await;
-    let mut reader = connector.open(Role::Reader).await.unwrap();
-    run(&mut reader.connection, "BEGIN; SELECT count(*) FROM t").await;
+fn connector_of(path: &std::path::Path) -> SqliteConnector {
+    let options = SqliteOptions::new(path.to_str().expect("a path in UTF-8"));
+    SqliteConnector::new(&options).expect("options that fit")
+}
+
+async fn make_table(connector: &SqliteConnector, sql: &'static str) {
     let role = Role::SetUp { may_create: false };
-    let mut open = connector.open(role).await.unwrap();
-    for sql in [queries::BEGIN, "CREATE TABLE u (a)", queries::COMMIT_SET_UP] {
+    let mut open = connector.open(role).await.expect("SQLite opens it");
+    for sql in [queries::BEGIN, sql, queries::COMMIT_SET_UP] {
         run(&mut open.connection, sql).await;
     }
     connector.close(open, role).await;
-    assert!(is_noted_as_being_copied(connector));
+}
 
+/// The file has pages of an earlier transaction then, and lacks those of the same transaction that new tables changed, too.
+/// Nothing counts the transaction that made these.
+#[tokio::test]
+async fn a_copy_without_new_tables_is_noted_until_a_commit_tells_of_a_loss() {
+    let (directory, database) = database().await;
+    let connector = database.connector();
     let mut writer = connector.open(Role::Writer).await.unwrap();
     store(&mut writer.connection, "INSERT INTO t VALUES (1)").await;
     connector.check_committed(&mut writer).await.unwrap();
-    run(&mut reader.connection, "COMMIT").await;
+    let mut reader = connector.open(Role::Reader).await.unwrap();
+    run(&mut reader.connection, "BEGIN; SELECT count(*) FROM t").await;
+    make_table(connector, "CREATE TABLE u (a)").await;
+    assert!(is_noted_as_being_copied(connector));
+    let copy = log::copy(&mut writer.connection).await.unwrap();
+    let is_in_part = matches!(copy.copied, log::Copied::UpTo(frames) if frames > 0);
+    assert!(is_in_part, "{copy:?}");
+
+    // Another process, and a connection that has written before.
+    let path = directory.path().join("some.db");
+    let other = connector_of(&path);
+    drop(other.open(Role::Writer).await.unwrap());
+    assert!(is_noted_as_being_copied(connector));
+    store(&mut writer.connection, "INSERT INTO t VALUES (2)").await;
+    connector.check_committed(&mut writer).await.unwrap();
+    assert!(is_noted_as_being_copied(connector));
+
+    // It does not copy the last commit either, which tells that the log is lost.
     connector.close(writer, Role::Writer).await;
     assert!(!is_noted_as_being_copied(connector));
+    let left = tempfile::tempdir().unwrap();
+    for end in ["", "-position"] {
+        let name = format!("some.db{end}");
+        std::fs::copy(directory.path().join(&name), left.path().join(&name)).unwrap();
+    }
+    let lost = connector_of(&left.path().join("some.db"));
+    let error = lost.open(Role::Writer).await.unwrap_err();
+    assert!(format!("{error:?}").contains("were confirmed"), "{error:?}");
 }
 
 /// The other one, perhaps of another process, may be killed in the middle of its copy.
