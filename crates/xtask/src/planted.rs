@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use actix_persistence_test_servers::Database;
 use anyhow::Context;
 
-use crate::progress::Step;
+use crate::progress::{Step, note};
 use crate::servers::{self, Servers};
 use crate::torture;
 use crate::tree::Tree;
@@ -39,7 +39,7 @@ pub(crate) use results::{RESULTS, found, table};
 
 /// Names the bug that is awake.
 const VARIABLE: &str = "ACTIX_PERSISTENCE_PLANTED_BUG";
-/// The longest time that it may take to find a bug.
+/// The longest time that it may take to find a bug, on a machine on which the tests without one take as long as they should.
 const LONGEST: Duration = Duration::from_secs(120);
 
 const SEED: u64 = 1;
@@ -172,6 +172,9 @@ impl Hunters {
         };
         let took = began.elapsed();
         step.end(if says.is_some() { "found" } else { "NOT FOUND" });
+        if let Some(says) = &says {
+            note(format_args!("{name}: {says}"));
+        }
         Ok(Outcome {
             bug: name.clone(),
             breaks: breaks.clone(),

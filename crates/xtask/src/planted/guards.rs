@@ -1,7 +1,9 @@
 //! Bugs that tests have to find: mended faults where no kind of torture looks.
 
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Instant;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
@@ -18,8 +20,17 @@ use crate::workspace::{self, Workspace};
 /// Stands in the line before the message of a panic.
 const PANICKED: &str = " panicked at ";
 
+/// A test that takes so many times as long as without a bug hangs, however busy the machine is.
+const TIMES_AS_LONG: u32 = 10;
+/// The longest time of a test without a bug.
+const LONGEST_SOUND: Duration = LONGEST.saturating_mul(5);
+
 /// The test programs with all bugs in them.
-pub(super) struct Guards(Vec<TestProgram>);
+pub(super) struct Guards {
+    programs: Vec<TestProgram>,
+    /// The time that each test takes without a bug.
+    sound: Mutex<BTreeMap<Test, Duration>>,
+}
 
 impl Guards {
     /// Builds the programs of these tests of a copy of the sources, in a target folder of its own; none if they do not
@@ -44,13 +55,19 @@ impl Guards {
         } else {
             "FAILED"
         });
-        Ok(programs.map(Self))
+        Ok(programs.map(|programs| Self {
+            programs,
+            sound: Mutex::default(),
+        }))
     }
 
     /// Runs a test without a bug; fails if it does not pass.
     pub(super) fn passes(&self, test: &Test, servers: &Servers) -> anyhow::Result<()> {
         let step = Step::start(format!("no bug: {test}"));
-        let failure = self.run(&step, None, test, servers)?;
+        let began = Instant::now();
+        let failure = self.run(&step, None, test, LONGEST_SOUND, servers)?;
+        let mut sound = self.sound.lock().unwrap_or_else(PoisonError::into_inner);
+        sound.insert(test.clone(), began.elapsed());
         step.end(if failure.is_none() {
             "passed"
         } else {
@@ -72,7 +89,8 @@ impl Guards {
     ) -> anyhow::Result<Option<String>> {
         let mut says = None;
         for test in tests {
-            match self.run(step, Some(bug), test, servers)? {
+            let longest = self.longest(test);
+            match self.run(step, Some(bug), test, longest, servers)? {
                 Some(failure) => says = says.or(Some(failure)),
                 None => {
                     note(format_args!("{bug}: {test} passes"));
@@ -83,15 +101,23 @@ impl Guards {
         Ok(says)
     }
 
-    /// Runs one test; returns why it failed, if it did.
+    /// Returns the time after which a test with a bug hangs.
+    fn longest(&self, test: &Test) -> Duration {
+        let sound = self.sound.lock().unwrap_or_else(PoisonError::into_inner);
+        let sound = sound.get(test).copied().unwrap_or_default();
+        LONGEST.max(sound * TIMES_AS_LONG)
+    }
+
+    /// Runs one test, for this time at most; returns why it failed, if it did.
     fn run(
         &self,
         step: &Step,
         bug: Option<&str>,
         test: &Test,
+        longest: Duration,
         servers: &Servers,
     ) -> anyhow::Result<Option<String>> {
-        let mut programs = self.0.iter();
+        let mut programs = self.programs.iter();
         let program = programs.find(|program| program.is(&test.package, &test.program));
         let program = program.with_context(|| format!("no test program for {test}"))?;
         let mut command = program.command();
@@ -102,7 +128,7 @@ impl Guards {
         wake(&mut command, bug);
         servers.tell(&mut command);
         let mut lines = Vec::new();
-        let deadline = Some(Instant::now() + LONGEST);
+        let deadline = Some(Instant::now() + longest);
         let status = child::lines_until(command, deadline, |heard| match heard {
             Report::Line(line) => lines.push(line.to_owned()),
             Report::Silent => step.still_running(),
