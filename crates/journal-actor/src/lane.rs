@@ -141,12 +141,14 @@ impl Lane {
 
     /// Lets those that were just answered ask again before the first of them has a call alone.
     async fn wait_for_company(&mut self) {
-        // What waits for a halt is for later, and nothing joins what is before it.
-        if self.waiting.is_empty() || !self.halts.is_empty() {
+        // What waits for a halt is for later, and nothing joins what is before it. Nor does anything join a blocked id.
+        if self.waiting.unblocked(&self.blocked) == 0 || !self.halts.is_empty() {
             return;
         }
         let mut company = Company::new(mem::take(&mut self.answered));
-        while self.halts.is_empty() && company.is_worth_waiting(self.waiting.len()) {
+        while self.halts.is_empty()
+            && company.is_worth_waiting(self.waiting.unblocked(&self.blocked))
+        {
             yield_now().await;
             self.collect();
         }

@@ -59,8 +59,13 @@ impl Waiting {
         self.queue.push_back(request);
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.queue.len()
+    /// Returns the number of requests whose ids are not blocked.
+    pub(super) fn unblocked(&self, blocked: &HashSet<PersistenceId>) -> usize {
+        if blocked.is_empty() {
+            return self.queue.len();
+        }
+        let ids = self.queue.iter().map(|it| it.waiter().persistence_id());
+        ids.filter(|id| !blocked.contains(id)).count()
     }
 
     pub(super) fn is_empty(&self) -> bool {

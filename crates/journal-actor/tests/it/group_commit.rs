@@ -28,8 +28,7 @@ fn an_idle_lane_sends_at_once_and_a_busy_one_merges_what_arrives() {
 
 /// Stores `a` and `b` in one call, and lets `a` ask for its second write as soon as the first one is stored, and `b` too, if
 /// it comes back, some turns later; returns the ids of the next call.
-async fn next_call_after_two(b_comes_back: bool) -> Vec<String> {
-    let mut fixture = Fixture::ready().await;
+async fn next_call_after_two(fixture: &mut Fixture, b_comes_back: bool) -> Vec<String> {
     let (busy, _reply) = fixture.busy().await;
     let [a, b] = ["a", "b"].map(|name| fixture.write(name));
     settle().await;
@@ -50,14 +49,28 @@ async fn next_call_after_two(b_comes_back: bool) -> Vec<String> {
 #[test]
 fn those_that_a_call_has_answered_share_the_next_one() {
     on_paused_clock(async {
-        assert_eq!(next_call_after_two(true).await, ["a", "b"]);
+        let mut fixture = Fixture::ready().await;
+        assert_eq!(next_call_after_two(&mut fixture, true).await, ["a", "b"]);
     });
 }
 
 #[test]
 fn a_call_does_not_wait_for_those_that_do_not_come_back() {
     on_paused_clock(async {
-        assert_eq!(next_call_after_two(false).await, ["a"]);
+        let mut fixture = Fixture::ready().await;
+        assert_eq!(next_call_after_two(&mut fixture, false).await, ["a"]);
+    });
+}
+
+#[test]
+fn a_write_that_waits_for_a_late_one_is_no_company() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let write = fixture.write("late");
+        let _late = fixture.calls.next().await;
+        assert!(!is_stored(&write.await));
+        let _waits = fixture.write_nr("late", 2);
+        assert_eq!(next_call_after_two(&mut fixture, true).await, ["a", "b"]);
     });
 }
 
