@@ -59,14 +59,15 @@ pub struct OpenFile {
 impl SqliteConnector {
     /// Makes the connector for options that were validated.
     pub(crate) fn new(options: &SqliteOptions) -> Result<Self, InvalidOption> {
+        let location = options.location()?;
         Ok(Self {
-            location: options.location()?,
             pool: options.pool().cloned(),
             busy_timeout: options.busy_timeout,
             synchronous: options.synchronous,
             read_connections: options.read_connections,
             max_log_bytes: options.max_log_bytes as u64,
-            unfinished_copy: UnfinishedCopy::default(),
+            unfinished_copy: UnfinishedCopy::of(&location),
+            location,
         })
     }
 
@@ -102,20 +103,14 @@ impl SqliteConnector {
         // Each attempt may hold up writers: not at every commit.
         open.shorten_at = bytes + self.max_log_bytes / 8;
         let database = self.location.path.display();
-        if let Some(position) = &mut open.position {
-            position.copying().await;
-        }
         // On a connection of its own: this one waits for locks as long as it was set to.
-        let shortened = async {
+        let shorten = async {
             let mut other = opening::open(self, Role::Writer).await?;
             let copy = log::truncate(&mut other).await?;
             other.close().await?;
-            Ok::<_, SqlError>(copy)
+            Ok(copy)
         };
-        let shortened = shortened.await;
-        if let (Ok(Copy { copied, .. }), Some(position)) = (&shortened, &mut open.position) {
-            position.copied(*copied);
-        }
+        let shortened = noted(open.position.as_mut(), shorten).await;
         match shortened {
             Ok(copy) if copy.is_emptied => open.shorten_at = self.max_log_bytes,
             Ok(_) => tracing::warn!(
@@ -132,6 +127,32 @@ impl SqliteConnector {
                 "the write-ahead log could not be shortened"
             ),
         }
+    }
+
+    /// Copies a log that was removed to the database, if no other process can be writing there.
+    ///
+    /// A process that opens the database does not find what is in such a log. As long as a connection to it is open, SQLite
+    /// still can copy it to where others find it.
+    async fn save(&self, open: &mut OpenFile) -> Result<(), SqlError> {
+        // With another index there may be others who take the same locks elsewhere: both would write to the database. SQLite
+        // copies the log when the last connection closes, if there is no other user.
+        let is_saved = open.log.shares_locks(&self.location)? && {
+            let copy = log::truncate(&mut open.connection);
+            matches!(noted(open.position.as_mut(), copy).await, Ok(copy) if copy.is_emptied)
+        };
+        log::tell_of_removed(&self.location, is_saved);
+        Ok(())
+    }
+}
+
+/// Copies the log of a connection, which notes that if it has a position.
+async fn noted(
+    position: Option<&mut Position>,
+    copy: impl Future<Output = Result<Copy, SqlError>>,
+) -> Result<Copy, SqlError> {
+    match position {
+        Some(position) => position.copy(copy).await,
+        None => copy.await,
     }
 }
 
@@ -156,11 +177,11 @@ impl Connector for SqliteConnector {
             Role::SetUp { .. } => {
                 opening::check_library(&mut connection).await?;
                 opening::check_encoding(&mut connection).await?;
-                if log_check == LogCheck::CopyUnfinished {
-                    self.check_copied(&mut connection).await?;
-                }
             }
             Role::Writer | Role::Reader => opening::check(&mut connection, self, role).await?,
+        }
+        if log_check == LogCheck::CopyUnfinished {
+            self.check_copied(&mut connection).await?;
         }
         let log = Log::look(&self.location)?;
         if !matches!(role, Role::SetUp { .. }) {
@@ -192,27 +213,33 @@ impl Connector for SqliteConnector {
 
     /// Returns true only if the path still leads to its files: others may have been put there.
     async fn is_usable(&self, open: &mut OpenFile, _: Duration) -> Result<bool, SqlError> {
-        Ok(FileId::of(&self.location)? == open.file
-            && log::is_current(&mut open.connection, &self.location, &open.log).await?)
+        if FileId::of(&self.location)? != open.file {
+            return Ok(false);
+        }
+        let is_current = open.log.is_current(&self.location)?;
+        if !is_current {
+            self.save(open).await?;
+        }
+        Ok(is_current)
     }
 
     /// Finds out whether the file was deleted or replaced: the writes in it are then lost with the process.
     async fn check_committed(&self, open: &mut OpenFile) -> Result<(), SqlError> {
         self.check_file(open)?;
-        let bytes = log::check_committed(&mut open.connection, &self.location, &open.log).await?;
+        let Some(bytes) = open.log.bytes(&self.location)? else {
+            self.save(open).await?;
+            return Err(log::replaced());
+        };
         if let Some(position) = &mut open.position
             && position.committed(&mut open.connection).await
+            && let Err(error) = position.copy(log::copy(&mut open.connection)).await
         {
-            position.copying().await;
-            match log::copy(&mut open.connection).await {
-                Ok(copy) => position.copied(copy.copied),
-                // Committed transactions are not affected.
-                Err(error) => tracing::warn!(
-                    database = %self.location.path.display(),
-                    ?error,
-                    "the write-ahead log could not be copied to the database"
-                ),
-            }
+            // Committed transactions are not affected.
+            tracing::warn!(
+                database = %self.location.path.display(),
+                ?error,
+                "the write-ahead log could not be copied to the database"
+            );
         }
         self.keep_log_short(open, bytes).await;
         Ok(())
@@ -230,14 +257,8 @@ impl Connector for SqliteConnector {
                 let connection = &mut open.connection;
                 position = position::of_set_up(connection, self).await.unwrap_or(None);
             }
-            if let Some(position) = &mut position {
-                position.copying().await;
-            }
             // If it cannot be copied now, it is there for the next process that opens the database.
-            let copy = log::truncate(&mut open.connection).await;
-            if let (Ok(Copy { copied, .. }), Some(position)) = (copy, &mut position) {
-                position.copied(copied);
-            }
+            let _ = noted(position.as_mut(), log::truncate(&mut open.connection)).await;
         }
         // Some systems do not remove a log that is open.
         open.position = None;

@@ -36,59 +36,25 @@ impl Log {
     }
 
     /// Returns the length in bytes of the log that lies there, if it is still this one.
-    fn bytes(&self, location: &Location) -> Result<Option<u64>, SqlError> {
+    pub(super) fn bytes(&self, location: &Location) -> Result<Option<u64>, SqlError> {
         let (id, bytes) = look_at(location, "-wal")?;
         Ok((id == self.id).then_some(bytes))
     }
 
+    /// Returns whether this is the log beside the database.
+    pub(super) fn is_current(&self, location: &Location) -> Result<bool, SqlError> {
+        Ok(*self == Self::NONE || Self::look(location)? == *self)
+    }
+
     /// Returns whether a process that opens the database now takes the same locks, or none has opened it since.
-    fn shares_locks(&self, now: &Self) -> bool {
-        now.index == self.index || *now == Log::NONE
+    pub(super) fn shares_locks(&self, location: &Location) -> Result<bool, SqlError> {
+        let now = Self::look(location)?;
+        Ok(now.index == self.index || now == Self::NONE)
     }
 }
 
-/// Fails if the log of a connection that has just committed is not the one beside the database any more, and returns
-/// the length of the log otherwise.
-pub(super) async fn check_committed(
-    connection: &mut SqliteConnection,
-    location: &Location,
-    opened: &Log,
-) -> Result<u64, SqlError> {
-    match opened.bytes(location)? {
-        Some(bytes) => Ok(bytes),
-        None => {
-            save(connection, location, opened).await?;
-            Err(replaced())
-        }
-    }
-}
-
-/// Returns whether a connection still has the log that is beside the database; if not, saves what is in its log.
-pub(super) async fn is_current(
-    connection: &mut SqliteConnection,
-    location: &Location,
-    opened: &Log,
-) -> Result<bool, SqlError> {
-    if *opened == Log::NONE || Log::look(location)? == *opened {
-        return Ok(true);
-    }
-    save(connection, location, opened).await?;
-    Ok(false)
-}
-
-/// Copies a log that was removed to the database, if no other process can be writing there.
-///
-/// A process that opens the database does not find what is in such a log. As long as a connection to it is open, SQLite
-/// still can copy it to where others find it.
-async fn save(
-    connection: &mut SqliteConnection,
-    location: &Location,
-    opened: &Log,
-) -> Result<(), SqlError> {
-    // With another index there may be others who take the same locks elsewhere: both would write to the database. SQLite
-    // copies the log when the last connection closes, if there is no other user.
-    let is_saved = opened.shares_locks(&Log::look(location)?)
-        && matches!(truncate(connection).await, Ok(copy) if copy.is_emptied);
+/// Says in the log of the application what became of a write-ahead log that was removed.
+pub(super) fn tell_of_removed(location: &Location, is_saved: bool) {
     let database = location.path.display();
     if is_saved {
         tracing::error!(
@@ -102,7 +68,6 @@ async fn save(
              SQLite can save it when the last connection closes"
         );
     }
-    Ok(())
 }
 
 /// Fails if a connection that was just opened has another log than the connections that opened the database before it.
@@ -142,21 +107,11 @@ pub(super) async fn frames(connection: &mut SqliteConnection) -> Result<u32, Sql
 /// The result of a copy of the log to the database file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Copy {
-    pub(super) copied: Copied,
+    /// True if the file has everything, and it is safe if it has to be. Otherwise a reader needs an older state of it, or
+    /// another process writes, or is copying.
+    pub(super) is_whole: bool,
     /// True if the log is empty now.
     pub(super) is_emptied: bool,
-}
-
-/// The part of the log that the database file has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Copied {
-    /// The file has everything, and it is safe if it has to be.
-    Everything,
-    /// The file has what was written up to this number of frames, but for pages that were written again later: a reader
-    /// needs its older state, or another process writes.
-    UpTo(u32),
-    /// Another connection is copying, perhaps that of another process.
-    Unknown,
 }
 
 /// Copies what is in the log to the database file as far as readers allow it, without waiting for other connections.
@@ -180,25 +135,19 @@ async fn checkpoint(
 ) -> Result<Copy, SqlError> {
     let row = sqlx::query(query).fetch_one(&mut *connection).await?;
     let number = |column| row.try_get::<i64, _>(column);
-    let is_busy = number("busy")? != 0;
     // Both numbers of frames are -1 where another connection is copying: https://www.sqlite.org/pragma.html#pragma_wal_checkpoint
     let (log, copied) = (number("log")?, number("checkpointed")?);
-    let copied = match u32::try_from(copied) {
-        Err(_) => Copied::Unknown,
-        Ok(0) if log == 0 => Copied::Everything,
-        // SQLite syncs the file only if nobody has written meanwhile.
-        Ok(copied) if log == i64::from(copied) && frames(connection).await? == copied => {
-            Copied::Everything
-        }
-        Ok(copied) => Copied::UpTo(copied),
-    };
+    let is_empty = log == 0 && copied == 0;
+    // SQLite syncs the file only if nobody has written meanwhile.
+    let is_whole =
+        is_empty || (log > 0 && log == copied && i64::from(frames(connection).await?) == copied);
     Ok(Copy {
-        copied,
-        is_emptied: !is_busy && log == 0,
+        is_whole,
+        is_emptied: is_empty && number("busy")? == 0,
     })
 }
 
-fn replaced() -> SqlError {
+pub(super) fn replaced() -> SqlError {
     SqlError::refused(
         StorageErrorKind::Unavailable,
         "the write-ahead log was removed or replaced while the database was open; leave the files with '-wal' and \

@@ -21,8 +21,8 @@ use sqlx::{Row, SqliteConnection};
 
 use super::SqliteConnector;
 use super::frames::{Header, LogFile};
-use super::log::{self, Copied};
-use super::unfinished_copy::{CopyNr, UnfinishedCopy};
+use super::log::{self, Copy};
+use super::unfinished_copy::UnfinishedCopy;
 use crate::options::{Location, Synchronous};
 use crate::queries;
 
@@ -45,12 +45,10 @@ pub(super) struct Position {
     log: Option<LogFile>,
     /// The end of the log up to which no later transaction has a frame.
     before: LogEnd,
-    /// The end of our last transaction in the log, or an earlier one; 0 frames if there is none.
-    counted: LogEnd,
     checkpoint_at: u32,
     unfinished_copy: UnfinishedCopy,
-    /// The copy that this connection has under way.
-    copy: Option<CopyNr>,
+    /// True if this is not the connection that writes, which may note more meanwhile.
+    is_of_set_up: bool,
 }
 
 /// The result of a comparison of a log with its note.
@@ -171,12 +169,11 @@ impl Position {
             file: file.ok().map(Arc::new),
             path,
             before: found.log,
-            counted: LogEnd::default(),
             note: found,
             log,
             checkpoint_at: CHECKPOINT_AT,
             unfinished_copy,
-            copy: None,
+            is_of_set_up: false,
         })
     }
 
@@ -184,7 +181,6 @@ impl Position {
     /// processes are counted when the database is opened: a note may lag the database, but is never ahead of it.
     pub(super) async fn committed(&mut self, connection: &mut SqliteConnection) -> bool {
         self.note.commits += 1;
-        self.counted = LogEnd::default();
         if let Err(error) = self.follow(connection).await {
             tracing::debug!(?error, "the end of the write-ahead log is not noted");
             self.before = LogEnd::default();
@@ -220,7 +216,6 @@ impl Position {
         };
         self.before.frames = end;
         self.note.log = self.before;
-        self.counted = self.before;
         // What others have published is before our next transaction, whose commit makes it safe.
         if log.has_frame(&header, end + 1).map_err(unreadable)? {
             self.before.frames = end.max(log::frames(connection).await?);
@@ -228,13 +223,18 @@ impl Position {
         Ok(())
     }
 
-    /// Notes that the log is being copied to the database, and makes the note safe: what is written from now on looks like
-    /// complete transactions.
-    pub(super) async fn copying(&mut self) {
+    /// Copies the log to the database by `copy`, which is noted before, and made safe: what is written from then on looks like
+    /// complete transactions. A copy that fails, or is of a part, goes on being noted.
+    pub(super) async fn copy(
+        &mut self,
+        copy: impl Future<Output = Result<Copy, SqlError>>,
+    ) -> Result<Copy, SqlError> {
         if self.note.log.frames == 0 {
-            return;
+            return copy.await;
         }
-        self.copy = Some(self.unfinished_copy.begin());
+        let unfinished_copy = self.unfinished_copy.clone();
+        let _turn = unfinished_copy.turn().await;
+        unfinished_copy.begin();
         self.write();
         let file = self.file.clone().filter(|_| self.note.is_durable);
         let synced =
@@ -242,22 +242,15 @@ impl Position {
         if let Err(error) = synced.await.unwrap_or_else(|error| Err(error.into())) {
             cannot_note(&self.path, &error);
         }
-    }
-
-    /// Notes the end of a copy. One that is not whole goes on being noted, unless a transaction of ours is not in it: then the
-    /// page with the number of transactions is not either, and the number tells if the log is lost.
-    pub(super) fn copied(&mut self, copied: Copied) {
-        let Some(copy) = self.copy.take() else {
-            return;
-        };
-        let salts = self.salts();
-        let is_told = |frames| salts == Some(self.counted.salts) && frames < self.counted.frames;
-        match copied {
-            Copied::Everything => self.unfinished_copy.is_whole(copy),
-            Copied::UpTo(frames) if is_told(frames) => self.unfinished_copy.is_whole(copy),
-            Copied::UpTo(_) | Copied::Unknown => self.unfinished_copy.is_in_part(copy, salts),
+        let copy = copy.await?;
+        if copy.is_whole {
+            unfinished_copy.is_whole();
+        } else {
+            let noted = self.note.log.salts;
+            unfinished_copy.is_in_part(self.salts().filter(|salts| *salts == noted));
         }
         self.write();
+        Ok(copy)
     }
 
     /// Returns the salts of the log as it is now.
@@ -268,10 +261,18 @@ impl Position {
 
     /// Writes the note; a failure does not affect what was committed.
     fn write(&mut self) {
-        self.note.is_copied = self.unfinished_copy.is_of(self.note.log.salts);
         let Some(file) = self.file.as_deref() else {
             return;
         };
+        let known = self.unfinished_copy.known();
+        if self.is_of_set_up
+            && let Some(noted) = note::read(&self.path)
+            && noted.database == self.note.database
+            && noted.commits > self.note.commits
+        {
+            self.note = noted;
+        }
+        self.note.is_copied = known.is_of(self.note.log.salts);
         if let Err(error) = note::write(file, &self.note) {
             cannot_note(&self.path, &error);
             self.file = None;
@@ -323,7 +324,8 @@ pub(super) async fn of_set_up(
     if !noted.as_ref().is_none_or(fits) {
         return Ok(None);
     }
-    let position = Position::of(found, noted.as_ref(), path, connection, connector).await?;
+    let mut position = Position::of(found, noted.as_ref(), path, connection, connector).await?;
+    position.is_of_set_up = true;
     Ok((position.note.log.frames > 0).then_some(position))
 }
 

@@ -77,22 +77,25 @@ async fn what_is_not_published_of_a_new_log_is_not_noted() {
 /// Of a large database that takes longer than an attempt to open it, so that others begin meanwhile.
 #[tokio::test]
 async fn pages_are_checked_once_after_an_unfinished_copy() {
-    let (directory, database) = database().await;
-    let connector = database.connector();
-    let mut open = connector.open(Role::Writer).await.unwrap();
-    store(&mut open.connection, "INSERT INTO t VALUES (1)").await;
-    connector.check_committed(&mut open).await.unwrap();
-    open.position.as_mut().unwrap().copying().await;
-    drop(open);
-    let options = SqliteConnectOptions::new().filename(directory.path().join("some.db"));
-    let mut other = options.connect().await.unwrap();
-    run(&mut other, "PRAGMA wal_checkpoint(TRUNCATE)").await;
-    let look = async || check_log(&connector.location).await.unwrap();
-    assert_eq!(look().await, LogCheck::CopyUnfinished);
-    let set_up = Role::SetUp { may_create: false };
-    // The caller is gone before the tables are looked at.
-    drop(connector.open(set_up).await.unwrap());
-    assert_eq!(look().await, LogCheck::Passed);
+    for role in [Role::SetUp { may_create: false }, Role::Writer] {
+        let (directory, database) = database().await;
+        let connector = database.connector();
+        let mut open = connector.open(Role::Writer).await.unwrap();
+        store(&mut open.connection, "INSERT INTO t VALUES (1)").await;
+        connector.check_committed(&mut open).await.unwrap();
+        let fails = async { Err(SqlError::corrupt("it ends in the middle")) };
+        let position = open.position.as_mut().unwrap();
+        position.copy(fails).await.unwrap_err();
+        drop(open);
+        let options = SqliteConnectOptions::new().filename(directory.path().join("some.db"));
+        let mut other = options.connect().await.unwrap();
+        run(&mut other, "PRAGMA wal_checkpoint(TRUNCATE)").await;
+        let look = async || check_log(&connector.location).await.unwrap();
+        assert_eq!(look().await, LogCheck::CopyUnfinished);
+        // The caller is gone before the tables are looked at.
+        drop(connector.open(role).await.unwrap());
+        assert_eq!(look().await, LogCheck::Passed, "{role:?}");
+    }
 }
 
 /// A process dies between making tables and its first commit: only what it noted while it made them tells what is in the log.
@@ -133,10 +136,9 @@ async fn make_table(connector: &SqliteConnector, sql: &'static str) {
     connector.close(open, role).await;
 }
 
-/// The file has pages of an earlier transaction then, and lacks those of the same transaction that new tables changed, too.
-/// Nothing counts the transaction that made these.
+/// The file has some pages of an earlier transaction then, and lacks those that a later one changed, too.
 #[tokio::test]
-async fn a_copy_without_new_tables_is_noted_until_a_commit_tells_of_a_loss() {
+async fn a_copy_that_a_reader_bounds_is_noted_until_one_is_whole() {
     let (directory, database) = database().await;
     let connector = database.connector();
     let mut writer = connector.open(Role::Writer).await.unwrap();
@@ -147,29 +149,25 @@ async fn a_copy_without_new_tables_is_noted_until_a_commit_tells_of_a_loss() {
     make_table(connector, "CREATE TABLE u (a)").await;
     assert!(is_noted_as_being_copied(connector));
     let copy = log::copy(&mut writer.connection).await.unwrap();
-    let is_in_part = matches!(copy.copied, log::Copied::UpTo(frames) if frames > 0);
-    assert!(is_in_part, "{copy:?}");
+    assert!(!copy.is_whole);
 
     // Another process, and a connection that has written before.
     let path = directory.path().join("some.db");
-    let other = connector_of(&path);
+    let mut other = connector_of(&path);
+    // As that process knows it: nothing yet.
+    other.unfinished_copy = UnfinishedCopy::of(&connector_of(&directory.path().join("x")).location);
     drop(other.open(Role::Writer).await.unwrap());
     assert!(is_noted_as_being_copied(connector));
     store(&mut writer.connection, "INSERT INTO t VALUES (2)").await;
     connector.check_committed(&mut writer).await.unwrap();
     assert!(is_noted_as_being_copied(connector));
 
-    // It does not copy the last commit either, which tells that the log is lost.
     connector.close(writer, Role::Writer).await;
+    assert!(is_noted_as_being_copied(connector));
+
+    run(&mut reader.connection, "COMMIT").await;
+    make_table(connector, "CREATE TABLE v (a)").await;
     assert!(!is_noted_as_being_copied(connector));
-    let left = tempfile::tempdir().unwrap();
-    for end in ["", "-position"] {
-        let name = format!("some.db{end}");
-        std::fs::copy(directory.path().join(&name), left.path().join(&name)).unwrap();
-    }
-    let lost = connector_of(&left.path().join("some.db"));
-    let error = lost.open(Role::Writer).await.unwrap_err();
-    assert!(format!("{error:?}").contains("were confirmed"), "{error:?}");
 }
 
 /// The other one, perhaps of another process, may be killed in the middle of its copy.
@@ -198,4 +196,38 @@ async fn a_copy_that_another_connection_is_making_is_not_noted_as_whole() {
     assert!(is_noted_as_being_copied(connector));
     run(&mut holder, "ROLLBACK").await;
     copying.await.unwrap();
+}
+
+/// A reader keeps it from being saved as a whole.
+#[tokio::test]
+async fn the_copy_of_a_log_that_was_removed_is_noted() {
+    let (directory, database) = database().await;
+    let connector = database.connector();
+    let mut open = connector.open(Role::Writer).await.unwrap();
+    store(&mut open.connection, "INSERT INTO t VALUES (1)").await;
+    connector.check_committed(&mut open).await.unwrap();
+    let mut reader = connector.open(Role::Reader).await.unwrap();
+    run(&mut reader.connection, "BEGIN; SELECT count(*) FROM t").await;
+    store(&mut open.connection, "INSERT INTO t VALUES (2)").await;
+    std::fs::remove_file(directory.path().join("some.db-wal")).unwrap();
+    connector.check_committed(&mut open).await.unwrap_err();
+    assert!(is_noted_as_being_copied(connector));
+}
+
+#[tokio::test]
+async fn a_set_up_takes_nothing_back_that_the_writer_notes_meanwhile() {
+    let (_directory, database) = database().await;
+    let connector = database.connector();
+    let mut open = connector.open(Role::Writer).await.unwrap();
+    store(&mut open.connection, "INSERT INTO t VALUES (1)").await;
+    connector.check_committed(&mut open).await.unwrap();
+    let role = Role::SetUp { may_create: false };
+    let mut set_up = connector.open(role).await.unwrap();
+    let position = of_set_up(&mut set_up.connection, connector).await.unwrap();
+    store(&mut open.connection, "INSERT INTO t VALUES (2)").await;
+    connector.check_committed(&mut open).await.unwrap();
+    let copy = log::copy(&mut set_up.connection);
+    position.unwrap().copy(copy).await.unwrap();
+    let noted = note::read(&note::path_of(&connector.location)).unwrap();
+    assert_eq!(noted, open.position.unwrap().note);
 }
