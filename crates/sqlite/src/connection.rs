@@ -20,7 +20,7 @@ use crate::options::{Location, Mode, Synchronous};
 use crate::{Sqlite, SqliteOptions, error};
 
 use file::FileId;
-use log::{Copy, Log};
+use log::{Copied, Log};
 use position::{LogCheck, Position};
 use release::Release;
 use unfinished_copy::UnfinishedCopy;
@@ -106,13 +106,13 @@ impl SqliteConnector {
         // On a connection of its own: this one waits for locks as long as it was set to.
         let shorten = async {
             let mut other = opening::open(self, Role::Writer).await?;
-            let copy = log::truncate(&mut other).await?;
+            let copied = log::truncate(&mut other).await?;
             other.close().await?;
-            Ok(copy)
+            Ok(copied)
         };
         let shortened = noted(open.position.as_mut(), shorten).await;
         match shortened {
-            Ok(copy) if copy.is_emptied => open.shorten_at = self.max_log_bytes,
+            Ok(copied) if copied.is_emptied => open.shorten_at = self.max_log_bytes,
             Ok(_) => tracing::warn!(
                 %database,
                 bytes,
@@ -138,7 +138,7 @@ impl SqliteConnector {
         // copies the log when the last connection closes, if there is no other user.
         let is_saved = open.log.shares_locks(&self.location)? && {
             let copy = log::truncate(&mut open.connection);
-            matches!(noted(open.position.as_mut(), copy).await, Ok(copy) if copy.is_emptied)
+            matches!(noted(open.position.as_mut(), copy).await, Ok(copied) if copied.is_emptied)
         };
         log::tell_of_removed(&self.location, is_saved);
         Ok(())
@@ -148,8 +148,8 @@ impl SqliteConnector {
 /// Copies the log of a connection, which notes that if it has a position.
 async fn noted(
     position: Option<&mut Position>,
-    copy: impl Future<Output = Result<Copy, SqlError>>,
-) -> Result<Copy, SqlError> {
+    copy: impl Future<Output = Result<Copied, SqlError>>,
+) -> Result<Copied, SqlError> {
     match position {
         Some(position) => position.copy(copy).await,
         None => copy.await,

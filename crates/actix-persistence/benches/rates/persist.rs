@@ -20,13 +20,13 @@ const BATCH: usize = 100;
 const FEW: usize = 100;
 
 /// Actors that have recovered, on a database of their own.
-struct Crowd<D> {
+struct Population<D> {
     database: D,
     persistence: Persistence,
     notebooks: Vec<Addr<Notebook>>,
 }
 
-impl<D: Database> Crowd<D> {
+impl<D: Database> Population<D> {
     async fn of(actors: usize) -> Self {
         let database = D::make().await;
         let persistence = database.open(&["journal"], Persistence::builder()).await;
@@ -48,12 +48,12 @@ impl<D: Database> Crowd<D> {
 
 pub(crate) async fn run<D: Database>(series: &Series) {
     let actors = series.number("persist-");
-    let crowd = Crowd::<D>::of(actors).await;
+    let all = Population::<D>::of(actors).await;
     let few = match series.has_side_of("few-actors") {
-        true => Some(Crowd::<D>::of(FEW).await),
+        true => Some(Population::<D>::of(FEW).await),
         false => None,
     };
-    let database = &crowd.database;
+    let database = &all.database;
     let group_commit =
         |writers| GroupCommit::start::<D::Connection>(&database.url(), Table::Events, writers);
     let (one_writer, two_writers) = (group_commit(1), group_commit(2));
@@ -65,7 +65,7 @@ pub(crate) async fn run<D: Database>(series: &Series) {
     let mut bare = Bare::open(database).await;
     series
         .measure(async |side| match side {
-            "actors" => persisted(&crowd.notebooks, series.time).await,
+            "actors" => persisted(&all.notebooks, series.time).await,
             "few-actors" => {
                 let few = few.as_ref().expect("they were started for this side");
                 persisted(&few.notebooks, series.time).await
@@ -78,7 +78,7 @@ pub(crate) async fn run<D: Database>(series: &Series) {
             other => series.has_no(other),
         })
         .await;
-    for crowd in [Some(crowd), few].into_iter().flatten() {
-        crowd.end().await;
+    for population in [Some(all), few].into_iter().flatten() {
+        population.end().await;
     }
 }

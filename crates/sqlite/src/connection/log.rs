@@ -106,7 +106,7 @@ pub(super) async fn frames(connection: &mut SqliteConnection) -> Result<u32, Sql
 
 /// The result of a copy of the log to the database file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Copy {
+pub(super) struct Copied {
     /// True if the file has everything, and it is safe if it has to be. Otherwise a reader needs an older state of it, or
     /// another process writes, or is copying.
     pub(super) is_whole: bool,
@@ -116,13 +116,13 @@ pub(super) struct Copy {
 
 /// Copies what is in the log to the database file as far as readers allow it, without waiting for other connections.
 /// Its frames may be overwritten then, by the next transaction that no reader hinders.
-pub(super) async fn copy(connection: &mut SqliteConnection) -> Result<Copy, SqlError> {
+pub(super) async fn copy(connection: &mut SqliteConnection) -> Result<Copied, SqlError> {
     checkpoint(connection, queries::COPY_LOG).await
 }
 
 /// Copies the log to the database file and empties it, if others let go of it soon. Afterwards the connection waits too
 /// little for locks to be used on.
-pub(super) async fn truncate(connection: &mut SqliteConnection) -> Result<Copy, SqlError> {
+pub(super) async fn truncate(connection: &mut SqliteConnection) -> Result<Copied, SqlError> {
     sqlx::query(queries::WAIT_LITTLE)
         .execute(&mut *connection)
         .await?;
@@ -132,16 +132,16 @@ pub(super) async fn truncate(connection: &mut SqliteConnection) -> Result<Copy, 
 async fn checkpoint(
     connection: &mut SqliteConnection,
     query: &'static str,
-) -> Result<Copy, SqlError> {
+) -> Result<Copied, SqlError> {
     let row = sqlx::query(query).fetch_one(&mut *connection).await?;
     let number = |column| row.try_get::<i64, _>(column);
     // Both numbers of frames are -1 where another connection is copying: https://www.sqlite.org/pragma.html#pragma_wal_checkpoint
-    let (log, copied) = (number("log")?, number("checkpointed")?);
-    let is_empty = log == 0 && copied == 0;
+    let (log, done) = (number("log")?, number("checkpointed")?);
+    let is_empty = log == 0 && done == 0;
     // SQLite syncs the file only if nobody has written meanwhile.
     let is_whole =
-        is_empty || (log > 0 && log == copied && i64::from(frames(connection).await?) == copied);
-    Ok(Copy {
+        is_empty || (log > 0 && log == done && i64::from(frames(connection).await?) == done);
+    Ok(Copied {
         is_whole,
         is_emptied: is_empty && number("busy")? == 0,
     })

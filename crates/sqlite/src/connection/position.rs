@@ -21,7 +21,7 @@ use sqlx::{Row, SqliteConnection};
 
 use super::SqliteConnector;
 use super::frames::{Header, LogFile};
-use super::log::{self, Copy};
+use super::log::{self, Copied};
 use super::unfinished_copy::UnfinishedCopy;
 use crate::options::{Location, Synchronous};
 use crate::queries;
@@ -227,8 +227,8 @@ impl Position {
     /// complete transactions. A copy that fails, or is of a part, goes on being noted.
     pub(super) async fn copy(
         &mut self,
-        copy: impl Future<Output = Result<Copy, SqlError>>,
-    ) -> Result<Copy, SqlError> {
+        copy: impl Future<Output = Result<Copied, SqlError>>,
+    ) -> Result<Copied, SqlError> {
         if self.note.log.frames == 0 {
             return copy.await;
         }
@@ -242,15 +242,15 @@ impl Position {
         if let Err(error) = synced.await.unwrap_or_else(|error| Err(error.into())) {
             cannot_note(&self.path, &error);
         }
-        let copy = copy.await?;
-        if copy.is_whole {
+        let copied = copy.await?;
+        if copied.is_whole {
             unfinished_copy.is_whole();
         } else {
             let noted = self.note.log.salts;
             unfinished_copy.is_in_part(self.salts().filter(|salts| *salts == noted));
         }
         self.write();
-        Ok(copy)
+        Ok(copied)
     }
 
     /// Returns the salts of the log as it is now.

@@ -4,12 +4,12 @@ use std::os::unix::fs::FileExt;
 
 use actix_persistence_sql::{Connector, Role};
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions, SqlSafeStr, SqliteConnection};
+use sqlx::{ConnectOptions, Connection, SqlSafeStr, SqliteConnection};
 
 use super::super::tests::database;
 use super::*;
 use crate::SqliteOptions;
-use crate::connection::SqliteConnector;
+use crate::connection::{OpenFile, SqliteConnector};
 
 async fn run(connection: &mut SqliteConnection, sql: impl SqlSafeStr) {
     let done = sqlx::raw_sql(sql).execute(connection).await;
@@ -77,25 +77,44 @@ async fn what_is_not_published_of_a_new_log_is_not_noted() {
 /// Of a large database that takes longer than an attempt to open it, so that others begin meanwhile.
 #[tokio::test]
 async fn pages_are_checked_once_after_an_unfinished_copy() {
-    for role in [Role::SetUp { may_create: false }, Role::Writer] {
-        let (directory, database) = database().await;
-        let connector = database.connector();
-        let mut open = connector.open(Role::Writer).await.unwrap();
-        store(&mut open.connection, "INSERT INTO t VALUES (1)").await;
-        connector.check_committed(&mut open).await.unwrap();
-        let fails = async { Err(SqlError::corrupt("it ends in the middle")) };
-        let position = open.position.as_mut().unwrap();
-        position.copy(fails).await.unwrap_err();
-        drop(open);
-        let options = SqliteConnectOptions::new().filename(directory.path().join("some.db"));
-        let mut other = options.connect().await.unwrap();
-        run(&mut other, "PRAGMA wal_checkpoint(TRUNCATE)").await;
-        let look = async || check_log(&connector.location).await.unwrap();
-        assert_eq!(look().await, LogCheck::CopyUnfinished);
-        // The caller is gone before the tables are looked at.
-        drop(connector.open(role).await.unwrap());
-        assert_eq!(look().await, LogCheck::Passed, "{role:?}");
-    }
+    let (directory, database) = database().await;
+    let connector = database.connector();
+    let _other = lose_the_log_amid_its_copy(&directory, connector).await;
+    let look = async || check_log(&connector.location).await.unwrap();
+    assert_eq!(look().await, LogCheck::CopyUnfinished);
+    let set_up = Role::SetUp { may_create: false };
+    // The caller is gone before the tables are looked at.
+    drop(connector.open(set_up).await.unwrap());
+    assert_eq!(look().await, LogCheck::Passed);
+}
+
+/// The log may be lost after the set-up, while the stores of a process are closed for a moment.
+#[tokio::test]
+async fn a_writer_does_not_go_on_with_a_part_of_a_transaction() {
+    let (directory, database) = database().await;
+    let connector = database.connector();
+    let mut other = lose_the_log_amid_its_copy(&directory, connector).await;
+    let index = "SELECT rootpage FROM sqlite_schema WHERE type = 'index' AND tbl_name = 't'";
+    let index: i64 = sqlx::query_scalar(index)
+        .fetch_one(&mut other)
+        .await
+        .unwrap();
+    other.close().await.unwrap();
+    // As before the transaction: a leaf without entries.
+    let mut page = vec![0; 4096];
+    page[0] = 10;
+    page[5] = 16;
+    let file = std::fs::OpenOptions::new()
+        .write(true)
+        .open(directory.path().join("some.db"))
+        .unwrap();
+    let place = (u64::try_from(index).unwrap() - 1) * 4096;
+    file.write_all_at(&page, place).unwrap();
+    let error = connector.open(Role::Writer).await.unwrap_err();
+    assert!(
+        format!("{error:?}").contains("that log is gone"),
+        "{error:?}"
+    );
 }
 
 /// A process dies between making tables and its first commit: only what it noted while it made them tells what is in the log.
@@ -104,8 +123,7 @@ async fn the_end_of_a_log_with_new_tables_is_noted_when_the_set_up_ends() {
     let (directory, database) = database().await;
     let connector = database.connector();
     database.close().await;
-    let mut reader = connector.open(Role::Reader).await.unwrap();
-    run(&mut reader.connection, "BEGIN; SELECT count(*) FROM t").await;
+    let _reader = reader_of(connector).await;
 
     make_table(connector, "CREATE TABLE u (a)").await;
     let check = || check_log(&connector.location);
@@ -115,6 +133,41 @@ async fn the_end_of_a_log_with_new_tables_is_noted_when_the_set_up_ends() {
     assert!(log.len() > 32 + 4120, "the reader keeps nothing there");
     std::fs::write(&path, &log[..32 + 4120]).unwrap();
     check().await.unwrap_err();
+}
+
+/// Opens a connection that writes, and stores a row.
+async fn writer_of(connector: &SqliteConnector) -> OpenFile {
+    let opened = connector.open(Role::Writer).await;
+    let mut writer = opened.expect("SQLite opens it");
+    store(&mut writer.connection, "INSERT INTO t VALUES (1)").await;
+    let checked = connector.check_committed(&mut writer).await;
+    checked.expect("the log is there");
+    writer
+}
+
+/// Opens a connection that reads, and keeps a transaction open.
+async fn reader_of(connector: &SqliteConnector) -> OpenFile {
+    let opened = connector.open(Role::Reader).await;
+    let mut reader = opened.expect("SQLite opens it");
+    run(&mut reader.connection, "BEGIN; SELECT count(*) FROM t").await;
+    reader
+}
+
+/// Stores a row, fails to copy the log, and lets another program, which is returned, copy it and empty it.
+async fn lose_the_log_amid_its_copy(
+    directory: &tempfile::TempDir,
+    connector: &SqliteConnector,
+) -> SqliteConnection {
+    let mut open = writer_of(connector).await;
+    let fails = async { Err(SqlError::corrupt("it ends in the middle")) };
+    let position = open.position.as_mut().expect("a writer has one");
+    let failed = position.copy(fails).await;
+    failed.expect_err("it is told");
+    drop(open);
+    let options = SqliteConnectOptions::new().filename(directory.path().join("some.db"));
+    let mut other = options.connect().await.expect("SQLite opens it");
+    run(&mut other, "PRAGMA wal_checkpoint(TRUNCATE)").await;
+    other
 }
 
 fn is_noted_as_being_copied(connector: &SqliteConnector) -> bool {
@@ -141,11 +194,8 @@ async fn make_table(connector: &SqliteConnector, sql: &'static str) {
 async fn a_copy_that_a_reader_bounds_is_noted_until_one_is_whole() {
     let (directory, database) = database().await;
     let connector = database.connector();
-    let mut writer = connector.open(Role::Writer).await.unwrap();
-    store(&mut writer.connection, "INSERT INTO t VALUES (1)").await;
-    connector.check_committed(&mut writer).await.unwrap();
-    let mut reader = connector.open(Role::Reader).await.unwrap();
-    run(&mut reader.connection, "BEGIN; SELECT count(*) FROM t").await;
+    let mut writer = writer_of(connector).await;
+    let mut reader = reader_of(connector).await;
     make_table(connector, "CREATE TABLE u (a)").await;
     assert!(is_noted_as_being_copied(connector));
     let copy = log::copy(&mut writer.connection).await.unwrap();
@@ -175,9 +225,7 @@ async fn a_copy_that_a_reader_bounds_is_noted_until_one_is_whole() {
 async fn a_copy_that_another_connection_is_making_is_not_noted_as_whole() {
     let (directory, database) = database().await;
     let connector = database.connector();
-    let mut open = connector.open(Role::Writer).await.unwrap();
-    store(&mut open.connection, "INSERT INTO t VALUES (1)").await;
-    connector.check_committed(&mut open).await.unwrap();
+    let open = writer_of(connector).await;
     let options = SqliteConnectOptions::new().filename(directory.path().join("some.db"));
     let options = options.busy_timeout(std::time::Duration::from_secs(60));
     let mut holder = options.connect().await.unwrap();
@@ -203,11 +251,8 @@ async fn a_copy_that_another_connection_is_making_is_not_noted_as_whole() {
 async fn the_copy_of_a_log_that_was_removed_is_noted() {
     let (directory, database) = database().await;
     let connector = database.connector();
-    let mut open = connector.open(Role::Writer).await.unwrap();
-    store(&mut open.connection, "INSERT INTO t VALUES (1)").await;
-    connector.check_committed(&mut open).await.unwrap();
-    let mut reader = connector.open(Role::Reader).await.unwrap();
-    run(&mut reader.connection, "BEGIN; SELECT count(*) FROM t").await;
+    let mut open = writer_of(connector).await;
+    let _reader = reader_of(connector).await;
     store(&mut open.connection, "INSERT INTO t VALUES (2)").await;
     std::fs::remove_file(directory.path().join("some.db-wal")).unwrap();
     connector.check_committed(&mut open).await.unwrap_err();
@@ -218,9 +263,7 @@ async fn the_copy_of_a_log_that_was_removed_is_noted() {
 async fn a_set_up_takes_nothing_back_that_the_writer_notes_meanwhile() {
     let (_directory, database) = database().await;
     let connector = database.connector();
-    let mut open = connector.open(Role::Writer).await.unwrap();
-    store(&mut open.connection, "INSERT INTO t VALUES (1)").await;
-    connector.check_committed(&mut open).await.unwrap();
+    let mut open = writer_of(connector).await;
     let role = Role::SetUp { may_create: false };
     let mut set_up = connector.open(role).await.unwrap();
     let position = of_set_up(&mut set_up.connection, connector).await.unwrap();
