@@ -88,7 +88,7 @@ impl SqliteConnector {
         let _turn = ONE_AT_A_TIME.lock().await;
         if position::check_log(&self.location).await? == LogCheck::CopyUnfinished {
             opening::check_pages(connection, &self.location).await?;
-            position::note_whole(&self.location).await;
+            position::note_whole(self).await;
         }
         Ok(())
     }
@@ -138,7 +138,11 @@ impl SqliteConnector {
         // copies the log when the last connection closes, if there is no other user.
         let is_saved = open.log.shares_locks(&self.location)? && {
             let copy = log::truncate(&mut open.connection);
-            matches!(noted(open.position.as_mut(), copy).await, Ok(copied) if copied.is_emptied)
+            let copied = match &mut open.position {
+                Some(position) => position.copy(copy).await,
+                None => position::copy_without(self, copy).await,
+            };
+            matches!(copied, Ok(copied) if copied.is_emptied)
         };
         log::tell_of_removed(&self.location, is_saved);
         Ok(())
@@ -180,12 +184,12 @@ impl Connector for SqliteConnector {
             }
             Role::Writer | Role::Reader => opening::check(&mut connection, self, role).await?,
         }
-        if log_check == LogCheck::CopyUnfinished {
-            self.check_copied(&mut connection).await?;
-        }
         let log = Log::look(&self.location)?;
         if !matches!(role, Role::SetUp { .. }) {
             log::check_opened(&mut connection, &self.location).await?;
+        }
+        if log_check == LogCheck::CopyUnfinished {
+            self.check_copied(&mut connection).await?;
         }
         let (position, release) = match role {
             Role::Writer => {

@@ -281,19 +281,54 @@ impl Position {
 }
 
 /// Notes that what was copied of a log that is gone is whole.
-pub(super) async fn note_whole(location: &Location) {
-    let location = location.clone();
+pub(super) async fn note_whole(connector: &SqliteConnector) {
+    let location = connector.location.clone();
+    // Another process may have gone on from there, and may be copying its own log.
+    let is_so = move || matches!(check_log_now(&location), Ok(LogCheck::CopyUnfinished));
+    note_copy(connector, false, is_so).await;
+}
+
+/// Copies a log by `copy`, for a connection that has no position: says so in the note that others have written.
+pub(super) async fn copy_without(
+    connector: &SqliteConnector,
+    copy: impl Future<Output = Result<Copied, SqlError>>,
+) -> Result<Copied, SqlError> {
+    let unfinished_copy = &connector.unfinished_copy;
+    let _turn = unfinished_copy.turn().await;
+    unfinished_copy.begin();
+    note_copy(connector, true, || true).await;
+    let copied = copy.await?;
+    if copied.is_whole {
+        unfinished_copy.is_whole();
+        note_copy(connector, false, || true).await;
+    }
+    Ok(copied)
+}
+
+/// Changes what the note says of a copy, safely if it is unfinished, unless it `is_so` no longer.
+async fn note_copy(
+    connector: &SqliteConnector,
+    is_copied: bool,
+    is_so: impl FnOnce() -> bool + Send + 'static,
+) {
+    let path = note::path_of(&connector.location);
+    let unfinished_copy = connector.unfinished_copy.clone();
     let noted = tokio::task::spawn_blocking(move || {
-        // Another process may have gone on from there, and may be copying its own log.
-        if !matches!(check_log_now(&location), Ok(LogCheck::CopyUnfinished)) {
+        let _known = unfinished_copy.known();
+        if !is_so() {
             return;
         }
-        let path = note::path_of(&location);
         let Some(mut noted) = note::read(&path) else {
             return;
         };
-        noted.is_copied = false;
-        let written = note::create(&path).and_then(|file| note::write(&file, &noted));
+        noted.is_copied = is_copied;
+        let written = note::create(&path).and_then(|file| {
+            note::write(&file, &noted)?;
+            match is_copied && noted.is_durable {
+                true => file.sync_data(),
+                false => Ok(()),
+            }
+        });
         if let Err(error) = written {
             cannot_note(&path, &error);
         }

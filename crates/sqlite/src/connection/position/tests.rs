@@ -246,17 +246,25 @@ async fn a_copy_that_another_connection_is_making_is_not_noted_as_whole() {
     copying.await.unwrap();
 }
 
-/// A reader keeps it from being saved as a whole.
+/// A reader keeps it from being saved as a whole. The connection that writes finds out that the log is gone, or one that reads.
 #[tokio::test]
 async fn the_copy_of_a_log_that_was_removed_is_noted() {
-    let (directory, database) = database().await;
-    let connector = database.connector();
-    let mut open = writer_of(connector).await;
-    let _reader = reader_of(connector).await;
-    store(&mut open.connection, "INSERT INTO t VALUES (2)").await;
-    std::fs::remove_file(directory.path().join("some.db-wal")).unwrap();
-    connector.check_committed(&mut open).await.unwrap_err();
-    assert!(is_noted_as_being_copied(connector));
+    for is_found_by_a_reader in [false, true] {
+        let (directory, database) = database().await;
+        let connector = database.connector();
+        let mut open = writer_of(connector).await;
+        let mut finder = connector.open(Role::Reader).await.unwrap();
+        let _reader = reader_of(connector).await;
+        store(&mut open.connection, "INSERT INTO t VALUES (2)").await;
+        std::fs::remove_file(directory.path().join("some.db-wal")).unwrap();
+        if is_found_by_a_reader {
+            let no_time = std::time::Duration::ZERO;
+            assert!(!connector.is_usable(&mut finder, no_time).await.unwrap());
+        } else {
+            connector.check_committed(&mut open).await.unwrap_err();
+        }
+        assert!(is_noted_as_being_copied(connector));
+    }
 }
 
 #[tokio::test]
