@@ -236,7 +236,8 @@ impl Connector for SqliteConnector {
         };
         if let Some(position) = &mut open.position
             && position.committed(&mut open.connection).await
-            && let Err(error) = position.copy(log::copy(&mut open.connection)).await
+            && let copy = log::copy(&mut open.connection)
+            && let Err(error) = position.copy_unless_another_does(copy).await
         {
             // Committed transactions are not affected.
             tracing::warn!(

@@ -229,12 +229,28 @@ impl Position {
         &mut self,
         copy: impl Future<Output = Result<Copied, SqlError>>,
     ) -> Result<Copied, SqlError> {
-        if self.note.log.frames == 0 {
-            return copy.await;
-        }
         let unfinished_copy = self.unfinished_copy.clone();
         let _turn = unfinished_copy.turn().await;
-        unfinished_copy.begin();
+        self.copy_in_turn(copy).await
+    }
+
+    /// Does the same if no other connection of this process is copying the log, and nothing otherwise.
+    pub(super) async fn copy_unless_another_does(
+        &mut self,
+        copy: impl Future<Output = Result<Copied, SqlError>>,
+    ) -> Result<(), SqlError> {
+        let unfinished_copy = self.unfinished_copy.clone();
+        let Some(_turn) = unfinished_copy.turn_if_free() else {
+            return Ok(());
+        };
+        self.copy_in_turn(copy).await.map(drop)
+    }
+
+    async fn copy_in_turn(
+        &mut self,
+        copy: impl Future<Output = Result<Copied, SqlError>>,
+    ) -> Result<Copied, SqlError> {
+        self.unfinished_copy.begin();
         self.write();
         let file = self.file.clone().filter(|_| self.note.is_durable);
         let synced =
@@ -242,12 +258,13 @@ impl Position {
         if let Err(error) = synced.await.unwrap_or_else(|error| Err(error.into())) {
             cannot_note(&self.path, &error);
         }
+        let log = self.salts();
         let copied = copy.await?;
         if copied.is_whole {
-            unfinished_copy.is_whole();
+            self.unfinished_copy.is_whole();
         } else {
-            let noted = self.note.log.salts;
-            unfinished_copy.is_in_part(self.salts().filter(|salts| *salts == noted));
+            let is_same = log == self.salts();
+            self.unfinished_copy.is_in_part(log.filter(|_| is_same));
         }
         self.write();
         Ok(copied)
@@ -259,24 +276,40 @@ impl Position {
         Some(header.salts)
     }
 
-    /// Writes the note; a failure does not affect what was committed.
+    /// Writes the note, with the end that is noted if this connection knows none; a failure does not affect what was committed.
     fn write(&mut self) {
         let Some(file) = self.file.as_deref() else {
             return;
         };
         let known = self.unfinished_copy.known();
         if self.is_of_set_up
-            && let Some(noted) = note::read(&self.path)
-            && noted.database == self.note.database
+            && let Some(noted) = self.noted()
             && noted.commits > self.note.commits
         {
             self.note = noted;
         }
+        let own = self.note.log;
+        // An end that a crash may take is none of a log that is safe.
+        if own.frames == 0
+            && let Some(noted) = self.noted()
+            && noted.is_durable >= self.note.is_durable
+        {
+            self.note.commits = self.note.commits.max(noted.commits);
+            self.note.log = noted.log;
+        }
         self.note.is_copied = known.is_of(self.note.log.salts);
-        if let Err(error) = note::write(file, &self.note) {
+        let written = note::write(file, &self.note);
+        // Others may note another one until the next time.
+        self.note.log = own;
+        if let Err(error) = written {
             cannot_note(&self.path, &error);
             self.file = None;
         }
+    }
+
+    /// Returns what another connection may have noted of this database.
+    fn noted(&self) -> Option<Note> {
+        note::read(&self.path).filter(|noted| noted.database == self.note.database)
     }
 }
 

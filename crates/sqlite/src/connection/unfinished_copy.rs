@@ -62,6 +62,11 @@ impl UnfinishedCopy {
         self.0.turn.lock().await
     }
 
+    /// Returns `None` if another connection of this process copies the log.
+    pub(super) fn turn_if_free(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+        self.0.turn.try_lock().ok()
+    }
+
     /// Notes that a process that has ended left the copy of the log with these salts unfinished.
     pub(super) fn found(&self, salts: u64) {
         self.lock().get_or_insert(Unfinished::OfLog(salts));

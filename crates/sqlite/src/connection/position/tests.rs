@@ -171,8 +171,12 @@ async fn lose_the_log_amid_its_copy(
 }
 
 fn is_noted_as_being_copied(connector: &SqliteConnector) -> bool {
+    noted(connector).is_copied
+}
+
+fn noted(connector: &SqliteConnector) -> Note {
     let noted = note::read(&note::path_of(&connector.location));
-    noted.expect("it has been opened").is_copied
+    noted.expect("it has been opened")
 }
 
 fn connector_of(path: &std::path::Path) -> SqliteConnector {
@@ -279,6 +283,83 @@ async fn a_set_up_takes_nothing_back_that_the_writer_notes_meanwhile() {
     connector.check_committed(&mut open).await.unwrap();
     let copy = log::copy(&mut set_up.connection);
     position.unwrap().copy(copy).await.unwrap();
-    let noted = note::read(&note::path_of(&connector.location)).unwrap();
-    assert_eq!(noted, open.position.unwrap().note);
+    assert_eq!(noted(connector), open.position.unwrap().note);
+}
+
+/// As one of two plugins with the same file, which has written nothing yet.
+#[tokio::test]
+async fn a_copy_by_a_writer_that_has_written_nothing_is_noted() {
+    let (_directory, database) = database().await;
+    let connector = database.connector();
+    let mut idle = connector.open(Role::Writer).await.unwrap();
+    let mut writer = writer_of(connector).await;
+    let _reader = reader_of(connector).await;
+    store(&mut writer.connection, "INSERT INTO t VALUES (2)").await;
+    connector.check_committed(&mut writer).await.unwrap();
+
+    let position = idle.position.as_mut().unwrap();
+    assert_eq!(position.note.log, LogEnd::default());
+    let copy = log::copy(&mut idle.connection);
+    let copied = position.copy(copy).await.unwrap();
+    assert!(!copied.is_whole);
+    let of_writer = writer.position.unwrap().note;
+    assert!(of_writer.log.frames > 0);
+    assert_eq!(
+        noted(connector),
+        Note {
+            is_copied: true,
+            ..of_writer
+        }
+    );
+}
+
+#[tokio::test]
+async fn an_end_of_the_log_that_a_crash_may_take_is_not_noted_as_safe() {
+    let (_directory, database) = database().await;
+    let connector = database.connector();
+    let idle = connector.open(Role::Writer).await.unwrap();
+    let unsafe_ones = SqliteConnector {
+        synchronous: Synchronous::Normal,
+        ..connector.clone()
+    };
+    let writer = writer_of(&unsafe_ones).await;
+    assert!(writer.position.unwrap().note.log.frames > 0);
+    idle.position.unwrap().write();
+    assert_eq!(noted(connector).log, LogEnd::default());
+}
+
+#[tokio::test]
+async fn a_commit_does_not_wait_for_a_copy_by_another_connection() {
+    let (_directory, database) = database().await;
+    let connector = database.connector();
+    let mut writer = writer_of(connector).await;
+    writer.position.as_mut().unwrap().checkpoint_at = 1;
+    let _turn = connector.unfinished_copy.turn().await;
+    store(&mut writer.connection, "INSERT INTO t VALUES (2)").await;
+    let checked = connector.check_committed(&mut writer);
+    let patience = std::time::Duration::from_secs(60);
+    let checked = tokio::time::timeout(patience, checked).await;
+    checked.expect("it does not wait").unwrap();
+}
+
+/// Pages are not checked for the copy of a log that is there.
+#[tokio::test]
+async fn a_copy_in_part_is_not_noted_for_a_log_of_the_past() {
+    let (directory, database) = database().await;
+    let connector = database.connector();
+    let writer = writer_of(connector).await;
+    let past = writer.position.as_ref().unwrap().note.log;
+    connector.close(writer, Role::Writer).await;
+    let mut idle = connector.open(Role::Writer).await.unwrap();
+    let _reader = reader_of(connector).await;
+    let options = SqliteConnectOptions::new().filename(directory.path().join("some.db"));
+    let mut other = options.connect().await.unwrap();
+    run(&mut other, "INSERT INTO t VALUES (2)").await;
+
+    let position = idle.position.as_mut().unwrap();
+    let copy = log::copy(&mut idle.connection);
+    let copied = position.copy(copy).await.unwrap();
+    assert!(!copied.is_whole);
+    assert_eq!(noted(connector).log, past);
+    assert!(!is_noted_as_being_copied(connector));
 }
