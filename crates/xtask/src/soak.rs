@@ -2,12 +2,15 @@
 
 use std::process::ExitCode;
 
-use anyhow::ensure;
+use anyhow::{Context, bail, ensure};
 
-use crate::child::{self, Report};
 use crate::progress::Step;
 use crate::servers::Servers;
-use crate::test::tally::Tally;
+use crate::test::Options as TestOptions;
+use crate::test::job::Job;
+use crate::test::lanes;
+use crate::test::program::{self, TestProgram};
+use crate::test::report::{Report, Run};
 use crate::workspace::{self, Workspace};
 
 /// Tests that are longer, and stricter, when a variable says so.
@@ -21,22 +24,19 @@ struct LongTest {
     filter: &'static str,
     /// The variable that makes them long; none if release mode does.
     variable: Option<(&'static str, &'static str)>,
+    /// True if it fails where the machine is too slow or its memory too full, so that nothing else may run beside it.
+    measures: bool,
 }
 
+/// The longest are first, so that none of them is alone in the end.
 const LONG_TESTS: [LongTest; 10] = [
     LongTest {
-        name: "random programs against the model of the persistent actor",
-        package: "actix-persistence-persistent-actor",
+        name: "snapshots that are removed or rolled back between two lives",
+        package: "actix-persistence-torture",
         program: "it",
-        filter: "model::",
-        variable: Some(("ACTIX_PERSISTENCE_TEST_PROGRAMS", "300000")),
-    },
-    LongTest {
-        name: "processes that delete what their snapshots cover and fight over ids",
-        package: "actix-persistence-persistent-actor",
-        program: "it",
-        filter: "fight::",
-        variable: Some(("ACTIX_PERSISTENCE_TEST_FIGHTS", "500")),
+        filter: "lost_snapshots::",
+        variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
+        measures: false,
     },
     LongTest {
         name: "real processes that fight over ids, are stopped for a while, and are killed",
@@ -44,6 +44,7 @@ const LONG_TESTS: [LongTest; 10] = [
         program: "it",
         filter: "::fight",
         variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
+        measures: false,
     },
     LongTest {
         name: "projections and readers beside processes and servers that are killed",
@@ -51,6 +52,7 @@ const LONG_TESTS: [LongTest; 10] = [
         program: "it",
         filter: "::projections",
         variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
+        measures: false,
     },
     LongTest {
         name: "a process that projects is killed at each step",
@@ -58,27 +60,7 @@ const LONG_TESTS: [LongTest; 10] = [
         program: "it",
         filter: "each_event_is_projected_once_over_a_kill",
         variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
-    },
-    LongTest {
-        name: "recovery and queries at scale",
-        package: "actix-persistence",
-        program: "it",
-        filter: "recovery_at_scale::",
-        variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
-    },
-    LongTest {
-        name: "two processes behind a load balancer that knows nothing of ids",
-        package: "actix-persistence-torture",
-        program: "it",
-        filter: "round_robin::",
-        variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
-    },
-    LongTest {
-        name: "snapshots that are removed or rolled back between two lives",
-        package: "actix-persistence-torture",
-        program: "it",
-        filter: "lost_snapshots::",
-        variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
+        measures: false,
     },
     LongTest {
         name: "readers of changes beside writers that only insert",
@@ -86,6 +68,39 @@ const LONG_TESTS: [LongTest; 10] = [
         program: "it",
         filter: "readers_miss_no_new_state_of",
         variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
+        measures: false,
+    },
+    LongTest {
+        name: "random programs against the model of the persistent actor",
+        package: "actix-persistence-persistent-actor",
+        program: "it",
+        filter: "model::",
+        variable: Some(("ACTIX_PERSISTENCE_TEST_PROGRAMS", "300000")),
+        measures: false,
+    },
+    LongTest {
+        name: "processes that delete what their snapshots cover and fight over ids",
+        package: "actix-persistence-persistent-actor",
+        program: "it",
+        filter: "fight::",
+        variable: Some(("ACTIX_PERSISTENCE_TEST_FIGHTS", "500")),
+        measures: false,
+    },
+    LongTest {
+        name: "recovery and queries at scale",
+        package: "actix-persistence",
+        program: "it",
+        filter: "recovery_at_scale::",
+        variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
+        measures: true,
+    },
+    LongTest {
+        name: "two processes behind a load balancer that knows nothing of ids",
+        package: "actix-persistence-torture",
+        program: "it",
+        filter: "round_robin::",
+        variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
+        measures: true,
     },
     LongTest {
         name: "a history of a million operations, and the checker",
@@ -93,6 +108,7 @@ const LONG_TESTS: [LongTest; 10] = [
         program: "it",
         filter: "scale::",
         variable: None,
+        measures: true,
     },
 ];
 
@@ -104,22 +120,33 @@ pub(crate) struct Options {
     parts: Vec<String>,
 }
 
-/// Runs them one after the other, even after one has failed.
+/// Runs them two at a time, then those that measure one after the other; the others go on if one has failed.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let tests = selected(&options.parts)?;
     let workspace = Workspace::load()?;
     let packages: Vec<_> = tests.iter().map(|test| test.package).collect();
-    let servers = Servers::start_for(&workspace, &workspace.members_called(&packages));
-    let mut all_passed = servers.faults().is_empty();
-    for test in tests {
-        all_passed &= test.passes(&servers)?;
+    let members = workspace.members_called(&packages);
+    let names = members.iter().map(|member| member.name.to_string());
+    let options = TestOptions::of_packages(names.collect());
+    let step = Step::start("building the tests in release mode");
+    let mut command = workspace::cargo("test");
+    command.arg("--release");
+    let Some(programs) = program::build(command, &members, &options)? else {
+        bail!("the tests do not compile");
+    };
+    step.end("built");
+    let servers = Servers::start_for(&workspace, &members);
+    let (measuring, others): (Vec<_>, Vec<_>) = tests.into_iter().partition(|test| test.measures);
+    let mut report = Report::default();
+    report.add_faults_of(&servers);
+    for (tests, at_once) in [(others, 2), (measuring, 1)] {
+        let jobs = tests.iter().map(|test| test.job(&programs, &servers));
+        let runs = lanes::run_all(jobs.collect::<Result<_, _>>()?, at_once)?;
+        report.add_all(runs.into_iter().map(Run::not_empty));
     }
     servers.warn();
-    Ok(if all_passed {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    print!("\n{report}");
+    Ok(report.exit_code())
 }
 
 /// Returns the tests that one of these parts names, or all if there are none; fails if a part names no test.
@@ -141,36 +168,14 @@ fn selected(parts: &[String]) -> anyhow::Result<Vec<&'static LongTest>> {
 }
 
 impl LongTest {
-    fn passes(&self, servers: &Servers) -> anyhow::Result<bool> {
-        let step = Step::start(self.name);
-        let mut command = workspace::cargo("test");
-        command
-            .args(["--release", "--all-features", "--color=never"])
-            .args(["--package", self.package, "--test", self.program])
-            // One at a time: they measure.
-            .args(["--", self.filter, "--nocapture", "--test-threads=1"])
-            .envs(self.variable);
-        servers.tell(&mut command);
-        let mut tally = None;
-        let status = child::lines(command, |heard| match heard {
-            Report::Line(line) => {
-                println!("{line}");
-                tally = Tally::of_line(line).or(tally);
-            }
-            Report::Silent => step.still_running(),
-        })?;
-        let outcome = outcome(status.success(), tally);
-        step.end(outcome.unwrap_or_else(|what| what));
-        Ok(outcome.is_ok())
-    }
-}
-
-/// A filter that nothing matches would be green and empty.
-fn outcome(ended_well: bool, tally: Option<Tally>) -> Result<&'static str, &'static str> {
-    match tally {
-        _ if !ended_well => Err("FAILED"),
-        Some(tally) if tally.passed > 0 => Ok("ok"),
-        _ => Err("FAILED, no test ran"),
+    fn job(&self, programs: &[TestProgram], servers: &Servers) -> anyhow::Result<Job> {
+        let of_test = |program: &&TestProgram| program.is(self.package, self.program);
+        let program = programs.iter().find(of_test);
+        let program =
+            program.with_context(|| format!("{} has no {}", self.package, self.program))?;
+        // One at a time of each program: they work on as much as fits the machine.
+        let arguments = [self.filter, "--nocapture", "--test-threads=1"];
+        Ok(Job::program(program, servers).of_part(self.name, &arguments, self.variable))
     }
 }
 
@@ -183,21 +188,7 @@ mod tests {
         assert_eq!(selected(&[]).unwrap().len(), LONG_TESTS.len());
         let chosen = selected(&["round_robin".into(), "lost".into()]).unwrap();
         let filters: Vec<_> = chosen.iter().map(|test| test.filter).collect();
-        assert_eq!(filters, ["round_robin::", "lost_snapshots::"]);
+        assert_eq!(filters, ["lost_snapshots::", "round_robin::"]);
         assert!(selected(&["robin".into(), "nothing".into()]).is_err());
-    }
-
-    #[test]
-    fn a_run_without_any_test_is_no_success() {
-        let tally = |passed| {
-            Some(Tally {
-                passed,
-                ..Tally::default()
-            })
-        };
-        assert_eq!(outcome(true, tally(2)), Ok("ok"));
-        assert_eq!(outcome(false, tally(2)), Err("FAILED"));
-        assert_eq!(outcome(true, tally(0)), Err("FAILED, no test ran"));
-        assert_eq!(outcome(true, None), Err("FAILED, no test ran"));
     }
 }

@@ -2,8 +2,8 @@
 
 mod doctests;
 mod failures;
-mod job;
-mod lanes;
+pub(crate) mod job;
+pub(crate) mod lanes;
 pub(crate) mod program;
 pub(crate) mod report;
 mod screen;
@@ -45,12 +45,7 @@ impl Options {
 
 /// Runs the tests and ends with the counts.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
-    let report = run_tests(options)?;
-    Ok(if report.is_green() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(run_tests(options)?.exit_code())
 }
 
 /// Runs every test of the workspace and returns whether all passed.
@@ -75,12 +70,7 @@ fn run_tests(options: &Options) -> anyhow::Result<Report> {
     });
     match programs? {
         Some(programs) => {
-            let missing = servers.faults().iter();
-            report.add_all(
-                missing.map(|(database, error)| {
-                    Run::broken(database.to_string(), format!("{error:#}"))
-                }),
-            );
+            report.add_faults_of(&servers);
             let mut jobs: Vec<_> = programs
                 .iter()
                 .map(|program| Job::program(program, &servers))
@@ -88,7 +78,7 @@ fn run_tests(options: &Options) -> anyhow::Result<Report> {
             if !options.quick {
                 jobs.extend(Job::doctests(&members, options, &servers));
             }
-            report.add_all(lanes::run_all(jobs)?);
+            report.add_all(lanes::run_all(jobs, 2)?);
             servers.warn();
         }
         None => report.add(Run::broken("the build", "the tests do not compile")),

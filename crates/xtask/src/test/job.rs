@@ -51,6 +51,20 @@ impl Job {
         }
     }
 
+    /// Returns the run of a part of the program, under a name of its own, and with a variable.
+    pub(crate) fn of_part(
+        mut self,
+        name: &str,
+        arguments: &[&str],
+        variable: Option<(&str, &str)>,
+    ) -> Self {
+        name.clone_into(&mut self.name);
+        if let Some(command) = &mut self.command {
+            command.args(arguments).envs(variable);
+        }
+        self
+    }
+
     /// Makes the run of the doctests of these packages; `None` if none has a library.
     pub(crate) fn doctests(
         members: &[&Package],

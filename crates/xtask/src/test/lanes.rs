@@ -12,8 +12,6 @@ use super::screen::{JobNr, Screen};
 use crate::child::{self, Report as Heard};
 use crate::progress;
 
-/// The number of jobs that run at once.
-const LANES: usize = 2;
 /// The time after which a job that still runs is named.
 const LONG: Duration = Duration::from_secs(30);
 
@@ -24,12 +22,12 @@ struct Shared {
     runs: Vec<(JobNr, Vec<Run>)>,
 }
 
-/// Runs all jobs and returns their runs in the order of the jobs. Fails if one could not be started or waited for; then
+/// Runs all jobs, this many at once, and returns their runs in the order of the jobs. Fails if one could not be started or waited for; then
 /// no other is begun.
 ///
 /// Those that need most servers are begun first, because they take longest; then the doctests, so that they do not run alone
 /// in the end.
-pub(crate) fn run_all(jobs: Vec<Job>) -> io::Result<Vec<Run>> {
+pub(crate) fn run_all(jobs: Vec<Job>, at_once: usize) -> io::Result<Vec<Run>> {
     let mut waiting: VecDeque<_> = jobs.into_iter().enumerate().collect();
     waiting
         .make_contiguous()
@@ -40,7 +38,7 @@ pub(crate) fn run_all(jobs: Vec<Job>) -> io::Result<Vec<Run>> {
         runs: Vec::new(),
     });
     thread::scope(|scope| {
-        let lanes: Vec<_> = (0..LANES)
+        let lanes: Vec<_> = (0..at_once)
             .map(|_| scope.spawn(|| run_waiting(&shared)))
             .collect();
         let mut outcome = Ok(());

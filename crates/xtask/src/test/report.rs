@@ -1,10 +1,11 @@
 //! The report of the tests.
 
 use std::fmt;
-use std::process::ExitStatus;
+use std::process::{ExitCode, ExitStatus};
 
 use super::failures::Failures;
 use super::tally::Tally;
+use crate::servers::Servers;
 
 /// A test program, or the doctests of one crate, after it has run.
 #[derive(Debug)]
@@ -60,6 +61,14 @@ impl Run {
         run
     }
 
+    /// Returns the run as one that failed if it has run no test: a filter that nothing matches would be green and empty.
+    pub(crate) fn not_empty(mut self) -> Self {
+        if self.tally.passed + self.tally.failed == 0 {
+            self.fail("no test ran".to_owned());
+        }
+        self
+    }
+
     /// Returns whether nothing failed.
     pub(crate) fn passed(&self) -> bool {
         self.tally.failed == 0
@@ -98,10 +107,25 @@ impl Report {
         self.runs.extend(runs);
     }
 
+    /// Adds a failed run for each server that is missing where it may not be.
+    pub(crate) fn add_faults_of(&mut self, servers: &Servers) {
+        for (database, error) in servers.faults() {
+            self.add(Run::broken(database.to_string(), format!("{error:#}")));
+        }
+    }
+
     /// Returns whether something ran and nothing failed.
     pub(crate) fn is_green(&self) -> bool {
         let sum = self.sum();
         sum.failed == 0 && sum.passed > 0
+    }
+
+    /// Returns the outcome for a shell.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self.is_green() {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
+        }
     }
 
     fn sum(&self) -> Tally {
@@ -226,6 +250,14 @@ mod tests {
             report.to_string(),
             "x tck: FAILED: ended with exit status: 1 though no test failed\n3 passed, 1 failed\n"
         );
+    }
+
+    #[test]
+    fn a_part_of_a_program_without_any_test_failed() {
+        let part = |tally| run("x", None, tally, 0).not_empty();
+        assert_eq!(part(tally(0, 0, 3)).verdict(), "FAILED: no test ran");
+        assert_eq!(part(tally(1, 0, 0)).verdict(), "1 passed");
+        assert_eq!(part(tally(0, 1, 0)).verdict(), "FAILED: 1 test");
     }
 
     #[test]
