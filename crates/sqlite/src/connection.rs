@@ -20,7 +20,7 @@ use crate::options::{Location, Mode, Synchronous};
 use crate::{Sqlite, SqliteOptions, error};
 
 use file::FileId;
-use log::{Copied, Log};
+use log::Log;
 use position::{LogCheck, Position};
 use release::Release;
 use unfinished_copy::UnfinishedCopy;
@@ -110,10 +110,14 @@ impl SqliteConnector {
             other.close().await?;
             Ok(copied)
         };
-        let shortened = noted(open.position.as_mut(), shorten).await;
+        let shortened = match &mut open.position {
+            Some(position) => position.copy_unless_another_does(shorten).await,
+            None => shorten.await.map(Some),
+        };
         match shortened {
-            Ok(copied) if copied.is_emptied => open.shorten_at = self.max_log_bytes,
-            Ok(_) => tracing::warn!(
+            Ok(None) => {}
+            Ok(Some(copied)) if copied.is_emptied => open.shorten_at = self.max_log_bytes,
+            Ok(Some(_)) => tracing::warn!(
                 %database,
                 bytes,
                 "the write-ahead log is longer than 'max-log-bytes', and a reader or another writer keeps it from being \
@@ -146,17 +150,6 @@ impl SqliteConnector {
         };
         log::tell_of_removed(&self.location, is_saved);
         Ok(())
-    }
-}
-
-/// Copies the log of a connection, which notes that if it has a position.
-async fn noted(
-    position: Option<&mut Position>,
-    copy: impl Future<Output = Result<Copied, SqlError>>,
-) -> Result<Copied, SqlError> {
-    match position {
-        Some(position) => position.copy(copy).await,
-        None => copy.await,
     }
 }
 
@@ -263,7 +256,11 @@ impl Connector for SqliteConnector {
                 position = position::of_set_up(connection, self).await.unwrap_or(None);
             }
             // If it cannot be copied now, it is there for the next process that opens the database.
-            let _ = noted(position.as_mut(), log::truncate(&mut open.connection)).await;
+            let copy = log::truncate(&mut open.connection);
+            let _ = match &mut position {
+                Some(position) => position.copy(copy).await,
+                None => copy.await,
+            };
         }
         // Some systems do not remove a log that is open.
         open.position = None;

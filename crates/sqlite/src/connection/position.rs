@@ -12,7 +12,7 @@ mod note;
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use actix_persistence_sql::SqlError;
@@ -234,16 +234,16 @@ impl Position {
         self.copy_in_turn(copy).await
     }
 
-    /// Does the same if no other connection of this process is copying the log, and nothing otherwise.
+    /// Does the same if no other connection of this process is copying the log; otherwise does nothing and returns `None`.
     pub(super) async fn copy_unless_another_does(
         &mut self,
         copy: impl Future<Output = Result<Copied, SqlError>>,
-    ) -> Result<(), SqlError> {
+    ) -> Result<Option<Copied>, SqlError> {
         let unfinished_copy = self.unfinished_copy.clone();
         let Some(_turn) = unfinished_copy.turn_if_free() else {
-            return Ok(());
+            return Ok(None);
         };
-        self.copy_in_turn(copy).await.map(drop)
+        self.copy_in_turn(copy).await.map(Some)
     }
 
     async fn copy_in_turn(
@@ -251,22 +251,23 @@ impl Position {
         copy: impl Future<Output = Result<Copied, SqlError>>,
     ) -> Result<Copied, SqlError> {
         self.unfinished_copy.begin();
-        self.write();
-        let file = self.file.clone().filter(|_| self.note.is_durable);
+        let noted = self.write_of_copy();
+        // Without an end of the log it says nothing of a copy.
+        let is_to_be_safe = self.note.is_durable && noted.frames > 0;
+        let file = self.file.clone().filter(|_| is_to_be_safe);
         let synced =
             tokio::task::spawn_blocking(move || file.map_or(Ok(()), |file| file.sync_data()));
         if let Err(error) = synced.await.unwrap_or_else(|error| Err(error.into())) {
             cannot_note(&self.path, &error);
         }
-        let log = self.salts();
         let copied = copy.await?;
         if copied.is_whole {
             self.unfinished_copy.is_whole();
         } else {
-            let is_same = log == self.salts();
-            self.unfinished_copy.is_in_part(log.filter(|_| is_same));
+            let salts = self.salts().filter(|salts| *salts == noted.salts);
+            self.unfinished_copy.is_in_part(salts);
         }
-        self.write();
+        self.write_of_copy();
         Ok(copied)
     }
 
@@ -276,11 +277,8 @@ impl Position {
         Some(header.salts)
     }
 
-    /// Writes the note, with the end that is noted if this connection knows none; a failure does not affect what was committed.
+    /// Writes the note; a failure does not affect what was committed.
     fn write(&mut self) {
-        let Some(file) = self.file.as_deref() else {
-            return;
-        };
         let known = self.unfinished_copy.known();
         if self.is_of_set_up
             && let Some(noted) = self.noted()
@@ -288,28 +286,40 @@ impl Position {
         {
             self.note = noted;
         }
-        let own = self.note.log;
-        // An end that a crash may take is none of a log that is safe.
-        if own.frames == 0
-            && let Some(noted) = self.noted()
-            && noted.is_durable >= self.note.is_durable
-        {
-            self.note.commits = self.note.commits.max(noted.commits);
-            self.note.log = noted.log;
-        }
         self.note.is_copied = known.is_of(self.note.log.salts);
-        let written = note::write(file, &self.note);
-        // Others may note another one until the next time.
-        self.note.log = own;
-        if let Err(error) = written {
-            cannot_note(&self.path, &error);
-            self.file = None;
-        }
+        write(&mut self.file, &self.path, &self.note);
     }
 
-    /// Returns what another connection may have noted of this database.
+    /// Writes the note of a copy, and returns the end of the log in it: if this connection knows no end of the log that is
+    /// copied, and another has noted one, all but the copy is left as the other noted it.
+    fn write_of_copy(&mut self) -> LogEnd {
+        let log = self.salts();
+        if log != Some(self.note.log.salts) || self.note.log.frames == 0 {
+            let known = self.unfinished_copy.known();
+            let of_log = |noted: &Note| log == Some(noted.log.salts) && noted.log.frames > 0;
+            if let Some(mut noted) = self.noted().filter(of_log) {
+                noted.is_copied = known.is_of(noted.log.salts);
+                write(&mut self.file, &self.path, &noted);
+                return noted.log;
+            }
+        }
+        self.write();
+        self.note.log
+    }
+
+    /// Returns what is noted of this database.
     fn noted(&self) -> Option<Note> {
         note::read(&self.path).filter(|noted| noted.database == self.note.database)
+    }
+}
+
+/// Writes a note to its file, which is not written to again after an error.
+fn write(file: &mut Option<Arc<File>>, path: &Path, note: &Note) {
+    if let Some(open) = file
+        && let Err(error) = note::write(open, note)
+    {
+        cannot_note(path, &error);
+        *file = None;
     }
 }
 
@@ -471,7 +481,7 @@ fn unreadable(error: io::Error) -> SqlError {
     }
 }
 
-fn cannot_note(path: &std::path::Path, error: &io::Error) {
+fn cannot_note(path: &Path, error: &io::Error) {
     tracing::warn!(
         note = %path.display(),
         error = error as &dyn std::error::Error,

@@ -85,6 +85,7 @@ async fn pages_are_checked_once_after_an_unfinished_copy() {
     let set_up = Role::SetUp { may_create: false };
     // The caller is gone before the tables are looked at.
     drop(connector.open(set_up).await.unwrap());
+    drop(connector.open(Role::Writer).await.unwrap());
     assert_eq!(look().await, LogCheck::Passed);
 }
 
@@ -137,9 +138,14 @@ async fn the_end_of_a_log_with_new_tables_is_noted_when_the_set_up_ends() {
 
 /// Opens a connection that writes, and stores a row.
 async fn writer_of(connector: &SqliteConnector) -> OpenFile {
+    writer_after(connector, "INSERT INTO t VALUES (1)").await
+}
+
+/// Opens a connection that writes, and has committed this.
+async fn writer_after(connector: &SqliteConnector, sql: &'static str) -> OpenFile {
     let opened = connector.open(Role::Writer).await;
     let mut writer = opened.expect("SQLite opens it");
-    store(&mut writer.connection, "INSERT INTO t VALUES (1)").await;
+    store(&mut writer.connection, sql).await;
     let checked = connector.check_committed(&mut writer).await;
     checked.expect("the log is there");
     writer
@@ -286,80 +292,81 @@ async fn a_set_up_takes_nothing_back_that_the_writer_notes_meanwhile() {
     assert_eq!(noted(connector), open.position.unwrap().note);
 }
 
-/// As one of two plugins with the same file, which has written nothing yet.
+/// Two plugins on one file. One has written nothing yet, or to an earlier log.
 #[tokio::test]
-async fn a_copy_by_a_writer_that_has_written_nothing_is_noted() {
-    let (_directory, database) = database().await;
-    let connector = database.connector();
-    let mut idle = connector.open(Role::Writer).await.unwrap();
-    let mut writer = writer_of(connector).await;
-    let _reader = reader_of(connector).await;
-    store(&mut writer.connection, "INSERT INTO t VALUES (2)").await;
-    connector.check_committed(&mut writer).await.unwrap();
+async fn a_copy_by_a_writer_that_knows_no_end_of_the_log_is_noted() {
+    for synchronous in [Synchronous::Full, Synchronous::Normal] {
+        for has_written in [false, true] {
+            let (_directory, database) = database().await;
+            let connector = database.connector();
+            let mut idle = match has_written {
+                false => connector.open(Role::Writer).await.unwrap(),
+                true => writer_of(connector).await,
+            };
+            let copied = log::copy(&mut idle.connection).await.unwrap();
+            assert!(copied.is_whole);
+            let other = SqliteConnector {
+                synchronous,
+                ..connector.clone()
+            };
+            let mut writer = writer_after(&other, "INSERT INTO t VALUES (2)").await;
+            let _reader = reader_of(connector).await;
+            store(&mut writer.connection, "INSERT INTO t VALUES (3)").await;
+            other.check_committed(&mut writer).await.unwrap();
+            let of_writer = writer.position.unwrap().note;
+            assert!(of_writer.log.frames > 0 && !of_writer.is_copied);
 
-    let position = idle.position.as_mut().unwrap();
-    assert_eq!(position.note.log, LogEnd::default());
-    let copy = log::copy(&mut idle.connection);
-    let copied = position.copy(copy).await.unwrap();
-    assert!(!copied.is_whole);
-    let of_writer = writer.position.unwrap().note;
-    assert!(of_writer.log.frames > 0);
-    assert_eq!(
-        noted(connector),
-        Note {
-            is_copied: true,
-            ..of_writer
+            let position = idle.position.as_mut().unwrap();
+            assert_ne!(position.note.log.salts, of_writer.log.salts);
+            let expected = Note {
+                is_copied: true,
+                ..of_writer
+            };
+            let copy = async {
+                // As it is if the process is killed now.
+                assert_eq!(noted(connector), expected);
+                log::copy(&mut idle.connection).await
+            };
+            let copied = position.copy(copy).await.unwrap();
+            assert!(!copied.is_whole);
+            assert_eq!(noted(connector), expected);
         }
-    );
+    }
 }
 
+/// Its pages would be checked for nothing at the next start.
 #[tokio::test]
-async fn an_end_of_the_log_that_a_crash_may_take_is_not_noted_as_safe() {
+async fn a_stop_without_a_commit_notes_no_copy() {
     let (_directory, database) = database().await;
     let connector = database.connector();
-    let idle = connector.open(Role::Writer).await.unwrap();
-    let unsafe_ones = SqliteConnector {
-        synchronous: Synchronous::Normal,
-        ..connector.clone()
+    let writer = writer_of(connector).await;
+    connector.close(writer, Role::Writer).await;
+    let mut idle = connector.open(Role::Writer).await.unwrap();
+    let copy = async {
+        let check = check_log(&connector.location).await;
+        assert_eq!(check.unwrap(), LogCheck::Passed);
+        log::truncate(&mut idle.connection).await
     };
-    let writer = writer_of(&unsafe_ones).await;
-    assert!(writer.position.unwrap().note.log.frames > 0);
-    idle.position.unwrap().write();
-    assert_eq!(noted(connector).log, LogEnd::default());
+    let copied = idle.position.as_mut().unwrap().copy(copy).await;
+    assert!(copied.unwrap().is_whole);
 }
 
+/// The other one may wait for readers.
 #[tokio::test]
 async fn a_commit_does_not_wait_for_a_copy_by_another_connection() {
     let (_directory, database) = database().await;
     let connector = database.connector();
     let mut writer = writer_of(connector).await;
     writer.position.as_mut().unwrap().checkpoint_at = 1;
+    writer.shorten_at = 0;
     let _turn = connector.unfinished_copy.turn().await;
     store(&mut writer.connection, "INSERT INTO t VALUES (2)").await;
     let checked = connector.check_committed(&mut writer);
     let patience = std::time::Duration::from_secs(60);
     let checked = tokio::time::timeout(patience, checked).await;
     checked.expect("it does not wait").unwrap();
-}
-
-/// Pages are not checked for the copy of a log that is there.
-#[tokio::test]
-async fn a_copy_in_part_is_not_noted_for_a_log_of_the_past() {
-    let (directory, database) = database().await;
-    let connector = database.connector();
-    let writer = writer_of(connector).await;
-    let past = writer.position.as_ref().unwrap().note.log;
-    connector.close(writer, Role::Writer).await;
-    let mut idle = connector.open(Role::Writer).await.unwrap();
-    let _reader = reader_of(connector).await;
-    let options = SqliteConnectOptions::new().filename(directory.path().join("some.db"));
-    let mut other = options.connect().await.unwrap();
-    run(&mut other, "INSERT INTO t VALUES (2)").await;
-
-    let position = idle.position.as_mut().unwrap();
-    let copy = log::copy(&mut idle.connection);
-    let copied = position.copy(copy).await.unwrap();
-    assert!(!copied.is_whole);
-    assert_eq!(noted(connector).log, past);
-    assert!(!is_noted_as_being_copied(connector));
+    let position = writer.position.unwrap();
+    let again = position.before.frames + CHECKPOINT_AGAIN;
+    assert_eq!(position.checkpoint_at, again, "a copy was due");
+    assert!(writer.shorten_at > 0, "the log was too long");
 }
