@@ -47,8 +47,6 @@ pub(super) struct Position {
     before: LogEnd,
     checkpoint_at: u32,
     unfinished_copy: UnfinishedCopy,
-    /// True if this is not the connection that writes, which may note more meanwhile.
-    is_of_set_up: bool,
 }
 
 /// The result of a comparison of a log with its note.
@@ -161,7 +159,7 @@ impl Position {
             found.log = end_of(log, connection, found.is_durable).await?;
         }
         let unfinished_copy = connector.unfinished_copy.clone();
-        if let Some(noted) = noted.filter(|noted| noted.is_copied) {
+        if let Some(noted) = noted.filter(|noted| noted.is_copied && noted.log.frames > 0) {
             unfinished_copy.found(noted.log.salts);
         }
         let file = note::create(&path).inspect_err(|error| cannot_note(&path, error));
@@ -173,7 +171,6 @@ impl Position {
             log,
             checkpoint_at: CHECKPOINT_AT,
             unfinished_copy,
-            is_of_set_up: false,
         })
     }
 
@@ -252,8 +249,9 @@ impl Position {
     ) -> Result<Copied, SqlError> {
         self.unfinished_copy.begin();
         let noted = self.write_of_copy();
+        let is_to_be_safe = self.note.is_durable || noted.is_durable;
         // Without an end of the log it says nothing of a copy.
-        let is_to_be_safe = self.note.is_durable && noted.frames > 0;
+        let is_to_be_safe = is_to_be_safe && noted.log.frames > 0;
         let file = self.file.clone().filter(|_| is_to_be_safe);
         let synced =
             tokio::task::spawn_blocking(move || file.map_or(Ok(()), |file| file.sync_data()));
@@ -264,7 +262,7 @@ impl Position {
         if copied.is_whole {
             self.unfinished_copy.is_whole();
         } else {
-            let salts = self.salts().filter(|salts| *salts == noted.salts);
+            let salts = self.salts().filter(|salts| *salts == noted.log.salts);
             self.unfinished_copy.is_in_part(salts);
         }
         self.write_of_copy();
@@ -280,31 +278,28 @@ impl Position {
     /// Writes the note; a failure does not affect what was committed.
     fn write(&mut self) {
         let known = self.unfinished_copy.known();
-        if self.is_of_set_up
-            && let Some(noted) = self.noted()
-            && noted.commits > self.note.commits
-        {
-            self.note = noted;
-        }
         self.note.is_copied = known.is_of(self.note.log.salts);
         write(&mut self.file, &self.path, &self.note);
     }
 
-    /// Writes the note of a copy, and returns the end of the log in it: if this connection knows no end of the log that is
-    /// copied, and another has noted one, all but the copy is left as the other noted it.
-    fn write_of_copy(&mut self) -> LogEnd {
+    /// Writes and returns the note of a copy. Another connection may have noted more of the log, or of the database; then all
+    /// but the copy stays as it was noted.
+    fn write_of_copy(&mut self) -> Note {
+        let known = self.unfinished_copy.known();
         let log = self.salts();
-        if log != Some(self.note.log.salts) || self.note.log.frames == 0 {
-            let known = self.unfinished_copy.known();
-            let of_log = |noted: &Note| log == Some(noted.log.salts) && noted.log.frames > 0;
-            if let Some(mut noted) = self.noted().filter(of_log) {
-                noted.is_copied = known.is_of(noted.log.salts);
-                write(&mut self.file, &self.path, &noted);
-                return noted.log;
-            }
-        }
-        self.write();
-        self.note.log
+        let is_of_log = |note: &Note| log == Some(note.log.salts) && note.log.frames > 0;
+        let says_more = |noted: &Note| match (is_of_log(noted), is_of_log(&self.note)) {
+            (true, true) => noted.log.frames > self.note.log.frames,
+            (false, false) => noted.commits >= self.note.commits,
+            (is_of_log, _) => is_of_log,
+        };
+        let noted = self.noted().filter(says_more);
+        let mut note = noted.unwrap_or_else(|| self.note.clone());
+        // A copy that is under way is none of a log that is gone.
+        let may_be_copied = note.is_copied || is_of_log(&note);
+        note.is_copied = may_be_copied && known.is_of(note.log.salts);
+        write(&mut self.file, &self.path, &note);
+        note
     }
 
     /// Returns what is noted of this database.
@@ -402,8 +397,7 @@ pub(super) async fn of_set_up(
     if !noted.as_ref().is_none_or(fits) {
         return Ok(None);
     }
-    let mut position = Position::of(found, noted.as_ref(), path, connection, connector).await?;
-    position.is_of_set_up = true;
+    let position = Position::of(found, noted.as_ref(), path, connection, connector).await?;
     Ok((position.note.log.frames > 0).then_some(position))
 }
 

@@ -69,7 +69,12 @@ impl UnfinishedCopy {
 
     /// Notes that a process that has ended left the copy of the log with these salts unfinished.
     pub(super) fn found(&self, salts: u64) {
-        self.lock().get_or_insert(Unfinished::OfLog(salts));
+        let found = Unfinished::OfLog(salts);
+        let mut unfinished = self.lock();
+        *unfinished = Some(match *unfinished {
+            Some(known) if known != found => Unfinished::OfAnyLog,
+            _ => found,
+        });
     }
 
     /// Notes that a copy begins.
@@ -128,6 +133,14 @@ mod tests {
         copy.begin();
         copy.found(1);
         assert!(copy.known().is_of(2));
+    }
+
+    #[test]
+    fn parts_of_two_logs_may_be_of_any_log() {
+        let copy = of("two.db");
+        copy.is_in_part(Some(1));
+        copy.found(2);
+        assert!(copy.known().is_of(1) && copy.known().is_of(2));
     }
 
     #[test]

@@ -85,7 +85,6 @@ async fn pages_are_checked_once_after_an_unfinished_copy() {
     let set_up = Role::SetUp { may_create: false };
     // The caller is gone before the tables are looked at.
     drop(connector.open(set_up).await.unwrap());
-    drop(connector.open(Role::Writer).await.unwrap());
     assert_eq!(look().await, LogCheck::Passed);
 }
 
@@ -292,19 +291,30 @@ async fn a_set_up_takes_nothing_back_that_the_writer_notes_meanwhile() {
     assert_eq!(noted(connector), open.position.unwrap().note);
 }
 
-/// Two plugins on one file. One has written nothing yet, or to an earlier log.
+/// Says what a writer has written before another one, to the same file.
+#[derive(Clone, Copy, PartialEq)]
+enum Written {
+    Nothing,
+    ToAnEarlierLog,
+    ToTheLog,
+}
+
+/// Two plugins on one file: one copies what the other has written.
 #[tokio::test]
-async fn a_copy_by_a_writer_that_knows_no_end_of_the_log_is_noted() {
+async fn a_copy_by_a_writer_that_does_not_know_the_end_of_the_log_is_noted() {
+    use Written::{Nothing, ToAnEarlierLog, ToTheLog};
     for synchronous in [Synchronous::Full, Synchronous::Normal] {
-        for has_written in [false, true] {
+        for written in [Nothing, ToAnEarlierLog, ToTheLog] {
             let (_directory, database) = database().await;
             let connector = database.connector();
-            let mut idle = match has_written {
-                false => connector.open(Role::Writer).await.unwrap(),
-                true => writer_of(connector).await,
+            let mut idle = match written {
+                Nothing => connector.open(Role::Writer).await.unwrap(),
+                ToAnEarlierLog | ToTheLog => writer_of(connector).await,
             };
-            let copied = log::copy(&mut idle.connection).await.unwrap();
-            assert!(copied.is_whole);
+            if written == ToAnEarlierLog {
+                let copied = log::copy(&mut idle.connection).await.unwrap();
+                assert!(copied.is_whole);
+            }
             let other = SqliteConnector {
                 synchronous,
                 ..connector.clone()
@@ -317,7 +327,8 @@ async fn a_copy_by_a_writer_that_knows_no_end_of_the_log_is_noted() {
             assert!(of_writer.log.frames > 0 && !of_writer.is_copied);
 
             let position = idle.position.as_mut().unwrap();
-            assert_ne!(position.note.log.salts, of_writer.log.salts);
+            let is_same_log = position.note.log.salts == of_writer.log.salts;
+            assert_eq!(is_same_log, written == ToTheLog);
             let expected = Note {
                 is_copied: true,
                 ..of_writer
@@ -334,21 +345,36 @@ async fn a_copy_by_a_writer_that_knows_no_end_of_the_log_is_noted() {
     }
 }
 
-/// Its pages would be checked for nothing at the next start.
+/// A backup from before these commits would be taken for the database.
 #[tokio::test]
-async fn a_stop_without_a_commit_notes_no_copy() {
+async fn a_writer_that_stops_last_keeps_the_number_of_commits_of_others() {
     let (_directory, database) = database().await;
     let connector = database.connector();
+    let idle = connector.open(Role::Writer).await.unwrap();
     let writer = writer_of(connector).await;
+    let commits = writer.position.as_ref().unwrap().note.commits;
+    assert!(idle.position.as_ref().unwrap().note.commits < commits);
     connector.close(writer, Role::Writer).await;
-    let mut idle = connector.open(Role::Writer).await.unwrap();
+    connector.close(idle, Role::Writer).await;
+    assert_eq!(noted(connector).commits, commits);
+}
+
+/// Its pages would be checked for nothing at the next start.
+#[tokio::test]
+async fn a_copy_is_not_noted_for_a_log_that_is_gone() {
+    let (_directory, database) = database().await;
+    let connector = database.connector();
+    let mut writer = writer_of(connector).await;
+    let position = writer.position.as_mut().unwrap();
+    let copied = position.copy(log::truncate(&mut writer.connection)).await;
+    assert!(copied.unwrap().is_emptied);
     let copy = async {
+        assert!(noted(connector).log.frames > 0);
         let check = check_log(&connector.location).await;
         assert_eq!(check.unwrap(), LogCheck::Passed);
-        log::truncate(&mut idle.connection).await
+        log::truncate(&mut writer.connection).await
     };
-    let copied = idle.position.as_mut().unwrap().copy(copy).await;
-    assert!(copied.unwrap().is_whole);
+    assert!(position.copy(copy).await.unwrap().is_whole);
 }
 
 /// The other one may wait for readers.
