@@ -289,16 +289,29 @@ impl Position {
         let log = self.salts();
         let is_of_log = |note: &Note| log == Some(note.log.salts) && note.log.frames > 0;
         let says_more = |noted: &Note| match (is_of_log(noted), is_of_log(&self.note)) {
-            (true, true) => noted.log.frames > self.note.log.frames,
+            (true, true) => {
+                let end = |note: &Note| (note.is_durable, note.log.frames);
+                end(noted) > end(&self.note)
+            }
             (false, false) => noted.commits >= self.note.commits,
             (is_of_log, _) => is_of_log,
         };
-        let noted = self.noted().filter(says_more);
-        let mut note = noted.unwrap_or_else(|| self.note.clone());
+        let noted = self.noted();
+        let more = noted.as_ref().filter(|noted| says_more(noted));
+        let mut note = more.unwrap_or(&self.note).clone();
+        for other in noted.iter().chain([&self.note]) {
+            // A number that a crash may take back is none of commits that are safe.
+            if other.is_durable == note.is_durable {
+                note.commits = note.commits.max(other.commits);
+            }
+        }
         // A copy that is under way is none of a log that is gone.
-        let may_be_copied = note.is_copied || is_of_log(&note);
+        let may_be_copied = note.is_copied || log.is_some();
         note.is_copied = may_be_copied && known.is_of(note.log.salts);
-        write(&mut self.file, &self.path, &note);
+        // Another process may have noted more meanwhile.
+        if noted.as_ref() != Some(&note) {
+            write(&mut self.file, &self.path, &note);
+        }
         note
     }
 
