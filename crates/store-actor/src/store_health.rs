@@ -208,7 +208,6 @@ impl StoreHealth {
             return;
         };
         course.probing = false;
-        drop(course);
         // First the calls, then those who make them.
         let barriers = self.barriers.lock().unwrap_or_else(PoisonError::into_inner);
         barriers
@@ -219,6 +218,8 @@ impl StoreHealth {
         let (store, waiting) = (&*self.store, self.waiting.load(Ordering::Relaxed));
         let since = Some(Instant::now());
         self.set_condition(Condition::Works { since });
+        // Only now: a call that fails from here on begins an outage of its own.
+        drop(course);
         let (failures, lasted_ms) = (outage.failures, outage.since.elapsed().as_millis() as u64);
         if outage.told {
             tracing::info!(store, lasted_ms, failures, waiting, "the store works again");

@@ -167,3 +167,43 @@ async fn what_no_outage_looks_like_begins_none_and_is_accounted_for_by_none() {
         assert!(!health.accounts_for(&error));
     }
 }
+
+/// Lets a call fail on another thread just when the store is found to work again.
+struct FailsMeanwhile {
+    health: Weak<StoreHealth>,
+    failing: Mutex<Option<std::thread::JoinHandle<()>>>,
+}
+
+impl Barrier for FailsMeanwhile {
+    fn readmit(&self) {
+        let Some(health) = self.health.upgrade() else {
+            return;
+        };
+        let (failed, has_failed) = std::sync::mpsc::channel();
+        let failing = std::thread::spawn(move || {
+            health.failed(&unavailable());
+            let _ = failed.send(());
+        });
+        // It would be through by then, if it had not to wait for us.
+        let _ = has_failed.recv_timeout(Duration::from_millis(100));
+        *self.failing.lock().unwrap() = Some(failing);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_fails_while_the_store_comes_back_begins_an_outage() {
+    let store = Scripted::default();
+    let health = store.health();
+    let barrier = Arc::new(FailsMeanwhile {
+        health: Arc::downgrade(&health),
+        failing: Mutex::default(),
+    });
+    health.attach(Arc::downgrade(&barrier) as Weak<dyn Barrier>);
+    store.work(true);
+    health.failed(&unavailable());
+    // The first probe comes before.
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    let failing = barrier.failing.lock().unwrap().take();
+    failing.expect("the store came back").join().unwrap();
+    assert!(matches!(health.condition.get(), Condition::Fails));
+}
