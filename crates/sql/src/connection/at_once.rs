@@ -3,7 +3,8 @@
 use actix_persistence_storage_api::{Operation, StorageError};
 
 use super::attempts::{Attempts, Failed};
-use super::{Call, Connections, Opening, Work, detached, run};
+use super::call::{Call, run};
+use super::{Connections, Opening, Work, detached};
 use crate::{ConnectionOf, Connector, SqlError, TransactionDialect};
 
 /// The end of work that begins a transaction and commits it by itself. An error beside it is one of the commit, or of a

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::BackOff;
 
-use super::run;
+use super::call::run;
 use crate::schema::StoreSchema;
 use crate::{ConnectionOf, Connector, ErrorDialect, Role, SqlError, TransactionDialect};
 
