@@ -51,6 +51,12 @@ impl LogFile {
         self.0.sync_data()
     }
 
+    /// Returns whether there is no log in the file, as SQLite leaves it after it has copied everything.
+    pub(super) fn is_empty(&self) -> bool {
+        let metadata = self.0.metadata();
+        metadata.is_ok_and(|metadata| metadata.len() < HEADER_BYTES)
+    }
+
     /// Returns None where SQLite does not take it for one, and the whole log for empty.
     pub(super) fn header(&self) -> io::Result<Option<Header>> {
         let mut bytes = [0; HEADER_BYTES as usize];

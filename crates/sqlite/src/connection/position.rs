@@ -306,7 +306,8 @@ impl Position {
             }
         }
         // A copy that is under way is none of a log that is gone.
-        let may_be_copied = note.is_copied || log.is_some();
+        let is_gone = self.log.as_ref().is_some_and(LogFile::is_empty);
+        let may_be_copied = note.is_copied || !is_gone;
         note.is_copied = may_be_copied && known.is_of(note.log.salts);
         // Another process may have noted more meanwhile.
         if noted.as_ref() != Some(&note) {

@@ -398,6 +398,26 @@ async fn a_copy_is_not_noted_for_a_log_that_is_gone() {
     assert!(position.copy(copy).await.unwrap().is_whole);
 }
 
+/// SQLite copies by its index of the log, and does not look at the header meanwhile.
+#[tokio::test]
+async fn the_copy_of_a_log_whose_header_is_damaged_is_noted() {
+    let (directory, database) = database().await;
+    let connector = database.connector();
+    let mut writer = writer_of(connector).await;
+    let log = std::fs::OpenOptions::new()
+        .write(true)
+        .open(directory.path().join("some.db-wal"))
+        .unwrap();
+    log.write_all_at(&[0; 32], 0).unwrap();
+    let copy = async {
+        assert!(is_noted_as_being_copied(connector));
+        Err(SqlError::corrupt("it ends in the middle"))
+    };
+    let position = writer.position.as_mut().unwrap();
+    position.copy(copy).await.unwrap_err();
+    assert!(is_noted_as_being_copied(connector));
+}
+
 /// The other one may wait for readers.
 #[tokio::test]
 async fn a_commit_does_not_wait_for_a_copy_by_another_connection() {
