@@ -120,7 +120,7 @@ pub(crate) struct Options {
     parts: Vec<String>,
 }
 
-/// Runs them two at a time, then those that measure one after the other; the others go on if one has failed.
+/// Runs two at a time of those that do not measure, and then the others alone, even after one has failed.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let tests = selected(&options.parts)?;
     let workspace = Workspace::load()?;
@@ -139,7 +139,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let (measuring, others): (Vec<_>, Vec<_>) = tests.into_iter().partition(|test| test.measures);
     let mut report = Report::default();
     report.add_faults_of(&servers);
-    for (tests, at_once) in [(others, 2), (measuring, 1)] {
+    for (tests, at_once) in [(others, lanes::LANES), (measuring, 1)] {
         let jobs = tests.iter().map(|test| test.job(&programs, &servers));
         let runs = lanes::run_all(jobs.collect::<Result<_, _>>()?, at_once)?;
         report.add_all(runs.into_iter().map(Run::not_empty));
@@ -173,7 +173,7 @@ impl LongTest {
         let program = programs.iter().find(of_test);
         let program =
             program.with_context(|| format!("{} has no {}", self.package, self.program))?;
-        // One at a time of each program: they work on as much as fits the machine.
+        // One test at a time: each takes as much of the machine as one may.
         let arguments = [self.filter, "--nocapture", "--test-threads=1"];
         Ok(Job::program(program, servers).of_part(self.name, &arguments, self.variable))
     }

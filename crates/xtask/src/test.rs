@@ -78,7 +78,7 @@ fn run_tests(options: &Options) -> anyhow::Result<Report> {
             if !options.quick {
                 jobs.extend(Job::doctests(&members, options, &servers));
             }
-            report.add_all(lanes::run_all(jobs, 2)?);
+            report.add_all(lanes::run_all(jobs, lanes::LANES)?);
             servers.warn();
         }
         None => report.add(Run::broken("the build", "the tests do not compile")),

@@ -12,6 +12,8 @@ use super::screen::{JobNr, Screen};
 use crate::child::{self, Report as Heard};
 use crate::progress;
 
+/// The number of jobs that run at once, unless they measure.
+pub(crate) const LANES: usize = 2;
 /// The time after which a job that still runs is named.
 const LONG: Duration = Duration::from_secs(30);
 
@@ -22,8 +24,8 @@ struct Shared {
     runs: Vec<(JobNr, Vec<Run>)>,
 }
 
-/// Runs all jobs, this many at once, and returns their runs in the order of the jobs. Fails if one could not be started or waited for; then
-/// no other is begun.
+/// Runs all jobs, this many at once, and returns their runs in the order of the jobs. Fails if one could not be started or
+/// waited for; then no other is begun.
 ///
 /// Those that need most servers are begun first, because they take longest; then the doctests, so that they do not run alone
 /// in the end.
