@@ -12,6 +12,7 @@ use actix_persistence::storage_api::{NUMBER_OF_SLICES, Operation, StorageErrorKi
 use actix_persistence_testkit::Fault;
 use async_trait::async_trait;
 use sqlx::{Connection, SqliteConnection};
+use tokio::sync::Semaphore;
 
 use crate::projections::{Added, LONG, Place, add, newest, start, sum};
 use crate::revived_projections::plugin;
@@ -55,7 +56,25 @@ impl AtLeastOnceHandler<EventEnvelope<Added>> for Shared {
     }
 }
 
+/// A handler that handles as many events as the test lets it.
+struct Let(Arc<Semaphore>);
+
+#[async_trait]
+impl AtLeastOnceHandler<EventEnvelope<Added>> for Let {
+    async fn handle(&self, _: &EventEnvelope<Added>) -> Result<(), ExtensionError> {
+        self.0.acquire().await?.forget();
+        Ok(())
+    }
+}
+
 fn noted(persistence: &Persistence, noting: &Arc<Noting>) -> Projection {
+    handled_by(persistence, Shared(Arc::clone(noting)))
+}
+
+fn handled_by(
+    persistence: &Persistence,
+    handler: impl AtLeastOnceHandler<EventEnvelope<Added>>,
+) -> Projection {
     let new = persistence.projection("noted");
     let new = new.of_events::<Added>(None, EventSelection::all().of_entity_type("Sum"));
     let new = new.unwrap().with(|settings| {
@@ -66,7 +85,7 @@ fn noted(persistence: &Persistence, noting: &Arc<Noting>) -> Projection {
         settings.group_size = 10;
         settings.max_attempts = 1_000;
     });
-    new.at_least_once(Shared(Arc::clone(noting))).unwrap()
+    new.at_least_once(handler).unwrap()
 }
 
 async fn until(mut is_so: impl FnMut() -> bool) {
@@ -112,16 +131,17 @@ async fn a_projection_that_is_far_behind_and_advances_is_healthy() {
     let persistence = Persistence::memory().await.unwrap();
     add(&persistence, 10, 1..=40).await;
     let end = newest(&persistence).await;
-    let noting = Noting::with(|_| Ok(()));
-    let projection = noted(&persistence, &noting);
+    let permits = Arc::new(Semaphore::new(0));
+    let projection = handled_by(&persistence, Let(Arc::clone(&permits)));
     until(|| projection.status().since_last_look.is_some()).await;
     let mut looks = 0;
     while projection.applied(&end, Duration::ZERO).await.is_err() {
         let status = projection.status();
         assert!(status.is_healthy(LONG), "{status:?}");
         looks += 1;
+        permits.add_permits(1);
     }
-    assert!(looks > 0, "it was never behind");
+    assert!(looks >= 400, "after {looks} looks it was at the end");
     assert!(persistence.stop(LONG).await.is_complete());
 }
 
