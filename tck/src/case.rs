@@ -37,6 +37,8 @@ pub(crate) struct Case<S: ?Sized + 'static> {
     pub(crate) spec_number: Option<&'static str>,
     /// Those that it has stand in front.
     pub(crate) needs: [Option<Capability>; 2],
+    /// True if it runs in a place that no other case has used.
+    pub(crate) in_fresh_place: bool,
     pub(crate) run: fn(Subject<S>) -> CaseFuture,
 }
 
@@ -48,6 +50,7 @@ macro_rules! case {
             clauses: &$clauses,
             spec_number: None,
             needs: [None, None],
+            in_fresh_place: false,
             run: |subject| Box::pin($run(subject)),
         }
     };
@@ -69,6 +72,18 @@ impl<S: ?Sized + 'static> Case<S> {
             [first, _] => [first, Some(capability)],
         };
         self
+    }
+
+    /// The same case in a place that no other case has used, for it lists all ids.
+    pub(crate) const fn in_fresh_place(mut self) -> Self {
+        self.in_fresh_place = true;
+        self
+    }
+
+    /// Returns whether it runs in a place that no other case has used; queries read what is stored under all ids.
+    pub(crate) fn is_in_fresh_place(&self) -> bool {
+        let queries = |it| matches!(it, Capability::EventQueries | Capability::Queries);
+        self.in_fresh_place || self.needs().any(queries)
     }
 
     /// Returns the capabilities that it needs.

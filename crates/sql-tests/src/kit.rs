@@ -1,9 +1,9 @@
 //! The conformance kit on a server, whose tables are made for as few cases as possible.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use actix_persistence_journal_actor::{JournalProxy, JournalSettings};
@@ -15,6 +15,7 @@ use actix_persistence_storage_api::{
 };
 use actix_persistence_tck::{BoxError, Fixture, Fronts, JournalPerf, Kit};
 use async_trait::async_trait;
+use tokio::sync::{MappedMutexGuard, Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
 /// A database on a server with room for the tables of many places, distinguished by their numbers.
 #[async_trait]
@@ -102,32 +103,39 @@ pub fn actors() -> Fronts {
         })
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// The number of stores of a case whose connections stay open; few, for a server has room for some two hundred.
+const KEPT: usize = 3;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum User {
     Owner,
     Application,
 }
 
-/// Places on a server, of which those without states are used by one case after the other.
+/// Places on a server, whose tables are used by one case after the other, unless a case wants them empty.
 ///
-/// No case finds anything of another in a journal or a snapshot store: the ids of cases differ, and only state stores and
-/// queries list ids, which have places of their own. So nothing has to be removed in between, and it is no matter if a call that a case dropped is done later.
+/// No case finds anything of another: the ids of cases differ, and one that lists ids has a place of its own. So nothing
+/// has to be removed in between, and it is no matter if a call that a case dropped is done later.
 struct Places<S> {
     server: Arc<S>,
     next: Arc<AtomicUsize>,
     user: User,
-    /// True if a place is used once, even without states.
+    /// True if every place is used once.
     is_fresh: bool,
     free: Free,
 }
 
-type Free = Arc<Mutex<Vec<Tables>>>;
+/// The tables that no case uses, by the user for whom they were made.
+type Free = Arc<Mutex<BTreeMap<User, Vec<Tables>>>>;
 
 /// The tables of a place that there are, and connections to them.
 struct Tables {
     number: usize,
+    user: User,
+    /// The stores whose tables were made for the application.
     made: BTreeSet<StoreKind>,
-    open: Option<Open>,
+    /// One for each of the first stores that a case opens.
+    open: Vec<Open>,
 }
 
 /// A plugin whose connections stay open from one case to the next: to open them takes longer than most cases.
@@ -139,28 +147,46 @@ struct Open {
 
 /// A place for one case.
 struct Place {
-    number: usize,
-    made: tokio::sync::Mutex<BTreeSet<StoreKind>>,
-    open: Mutex<Option<Open>>,
-    /// True once the case has opened a store.
-    is_in_use: AtomicBool,
-    /// True if no later case may use it.
-    is_used_up: AtomicBool,
-    free: Free,
+    /// `None` until a store is opened, for only then it is known for which user.
+    taken: AsyncMutex<Option<Taken>>,
+    /// The tables that cases before have used and later ones may use; `None` for a place that is used once.
+    free: Option<Free>,
+}
+
+/// The tables that a case uses.
+struct Taken {
+    tables: Tables,
+    /// The number of stores that the case has opened.
+    opened: usize,
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if !self.is_used_up.load(Ordering::Relaxed) {
-            let open = self.open.get_mut();
-            let tables = Tables {
-                number: self.number,
-                made: std::mem::take(self.made.get_mut()),
-                open: open.unwrap_or_else(PoisonError::into_inner).take(),
-            };
-            let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-            free.push(tables);
+        if let (Some(free), Some(taken)) = (&self.free, self.taken.get_mut().take()) {
+            let Taken { tables, .. } = taken;
+            lock(free).entry(tables.user).or_default().push(tables);
         }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Tables {
+    /// Returns the plugin whose connections stay open for the stores of this number, which is at most that of those open.
+    fn kept(
+        &mut self,
+        number: usize,
+        server: &impl KitServer,
+        section: &Section,
+    ) -> Result<&dyn Plugin, ConfigErrors> {
+        if number == self.open.len() {
+            let plugin = server.plugin();
+            let _store = plugin.snapshot_store(section)?;
+            self.open.push(Open { plugin, _store });
+        }
+        Ok(&*self.open[number].plugin)
     }
 }
 
@@ -194,57 +220,52 @@ impl<S: KitServer> Places<S> {
         }
     }
 
-    /// Returns a place with these tables, or with none.
-    fn place(&self, tables: Option<Tables>) -> Place {
-        let tables = tables.unwrap_or_else(|| Tables {
-            number: self.next.fetch_add(1, Ordering::Relaxed),
-            made: BTreeSet::new(),
-            open: None,
-        });
-        Place {
-            number: tables.number,
-            made: tokio::sync::Mutex::new(tables.made),
-            open: Mutex::new(tables.open),
-            is_in_use: AtomicBool::new(false),
-            is_used_up: AtomicBool::new(false),
-            free: Arc::clone(&self.free),
-        }
+    /// Returns the tables of a place, and takes them for this user if the case has opened no store yet.
+    async fn tables<'a>(&self, place: &'a Place, user: User) -> MappedMutexGuard<'a, Taken> {
+        let taken = place.taken.lock().await;
+        AsyncMutexGuard::map(taken, |taken| {
+            taken.get_or_insert_with(|| {
+                let free = place.free.as_ref();
+                let free = free.and_then(|free| lock(free).get_mut(&user)?.pop());
+                let tables = free.unwrap_or_else(|| Tables {
+                    number: self.next.fetch_add(1, Ordering::Relaxed),
+                    user,
+                    made: BTreeSet::new(),
+                    open: Vec::new(),
+                });
+                Taken { tables, opened: 0 }
+            })
+        })
     }
 
     /// Returns the section of a store whose tables are there, unless it makes them itself.
-    async fn section(&self, place: &Place, kind: StoreKind) -> Section {
+    async fn section(&self, taken: &mut Taken, kind: StoreKind) -> Section {
+        let tables = &mut taken.tables;
         if self.user == User::Owner {
-            return self.server.owner(place.number);
+            return self.server.owner(tables.number);
         }
-        let mut made = place.made.lock().await;
-        if !made.contains(&kind) {
-            self.server.make(place.number, kind).await;
-            made.insert(kind);
+        if !tables.made.contains(&kind) {
+            self.server.make(tables.number, kind).await;
+            tables.made.insert(kind);
         }
-        self.server.application(place.number)
+        self.server.application(tables.number)
     }
 
-    /// Opens a store in a place that later cases may use. The first one of a case has the connections of the cases before,
-    /// each further one connections of its own: it stands for a restart, or for another process.
+    /// Opens a store. Each one of a case has connections of its own: it stands for a restart, or for another process. The
+    /// first ones have those of the cases before.
     fn open<T>(
         &self,
-        place: &Place,
+        taken: &mut Taken,
         section: &Section,
         store: impl FnOnce(&dyn Plugin) -> Result<T, ConfigErrors>,
     ) -> Result<T, ConfigErrors> {
-        if place.is_in_use.swap(true, Ordering::Relaxed) {
-            return store(&*self.server.plugin());
+        let number = taken.opened;
+        taken.opened += 1;
+        if number < KEPT {
+            store(taken.tables.kept(number, &*self.server, section)?)
+        } else {
+            store(&*self.server.plugin())
         }
-        let mut open = place.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let open = match &mut *open {
-            Some(open) => open,
-            none => {
-                let plugin = self.server.plugin();
-                let _store = plugin.snapshot_store(section)?;
-                none.insert(Open { plugin, _store })
-            }
-        };
-        store(&*open.plugin)
     }
 }
 
@@ -253,53 +274,61 @@ impl<S: KitServer> Fixture for Places<S> {
     type Place = Place;
 
     async fn create(&self) -> Place {
-        let place = self.place(None);
-        place.is_used_up.store(true, Ordering::Relaxed);
-        place
+        Place {
+            taken: AsyncMutex::default(),
+            free: None,
+        }
     }
 
     async fn create_or_reuse(&self) -> Place {
-        if self.is_fresh {
-            return self.create().await;
+        Place {
+            taken: AsyncMutex::default(),
+            free: (!self.is_fresh).then(|| Arc::clone(&self.free)),
         }
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        self.place(free.pop())
     }
 
     async fn journal(&self, place: &Place) -> Result<Arc<dyn Journal>, BoxError> {
-        let section = self.section(place, StoreKind::Journal).await;
-        Ok(self.open(place, &section, |plugin| plugin.journal(&section))?)
+        let mut taken = self.tables(place, self.user).await;
+        let section = self.section(&mut taken, StoreKind::Journal).await;
+        Ok(self.open(&mut taken, &section, |plugin| plugin.journal(&section))?)
     }
 
     async fn snapshot_store(&self, place: &Place) -> Result<Arc<dyn SnapshotStore>, BoxError> {
-        let section = self.section(place, StoreKind::SnapshotStore).await;
-        Ok(self.open(place, &section, |plugin| plugin.snapshot_store(&section))?)
+        let mut taken = self.tables(place, self.user).await;
+        let section = self.section(&mut taken, StoreKind::SnapshotStore).await;
+        Ok(self.open(&mut taken, &section, |plugin| {
+            plugin.snapshot_store(&section)
+        })?)
     }
 
     async fn state_store(&self, place: &Place) -> Result<Arc<dyn StateStore>, BoxError> {
-        place.is_used_up.store(true, Ordering::Relaxed);
-        let section = self.section(place, StoreKind::StateStore).await;
+        let mut taken = self.tables(place, self.user).await;
+        let section = self.section(&mut taken, StoreKind::StateStore).await;
         let none = StateExtensions::default();
-        Ok(self.server.plugin().state_store(&section, &none)?)
+        Ok(self.open(&mut taken, &section, |plugin| {
+            plugin.state_store(&section, &none)
+        })?)
     }
 
     /// Cases make tables by the work of commits, which only the owner may.
     async fn offset_store(&self, place: &Place) -> Result<Arc<dyn OffsetStore>, BoxError> {
-        // What the owner has made by itself is not what the script for the application's rights expects.
-        place.is_used_up.store(true, Ordering::Relaxed);
-        let section = self.server.owner(place.number);
-        Ok(self.server.plugin().offset_store(&section)?)
+        let mut taken = self.tables(place, User::Owner).await;
+        let section = self.server.owner(taken.tables.number);
+        Ok(self.open(&mut taken, &section, |plugin| plugin.offset_store(&section))?)
     }
 
     /// Cases change tables, which only their owner may, and wait for the time-out of a handler.
+    ///
+    /// They open many stores, of which none stands for another process.
     async fn state_store_with(
         &self,
         place: &Place,
         extensions: StateExtensions,
     ) -> Result<Arc<dyn StateStore>, BoxError> {
-        place.is_used_up.store(true, Ordering::Relaxed);
-        let section = self.server.owner(place.number);
+        let mut taken = self.tables(place, User::Owner).await;
+        let section = self.server.owner(taken.tables.number);
         let section = section.with("handler-timeout", "1500ms");
-        Ok(self.server.plugin().state_store(&section, &extensions)?)
+        let plugin = taken.tables.kept(0, &*self.server, &section)?;
+        Ok(plugin.state_store(&section, &extensions)?)
     }
 }

@@ -8,7 +8,6 @@ use futures_util::FutureExt;
 
 use super::run::Prepared;
 use crate::NoOffsetStore;
-use crate::capability::Capability;
 use crate::case::{Case, Spec, prefixed};
 use crate::failure::{Failure, expect};
 use crate::site::Create;
@@ -80,8 +79,7 @@ impl<S: Specified + ?Sized> Suite<S> {
     fn prepare_case(&self, spec: &Spec<S>, case: &'static Case<S>, store: &S) -> Prepared {
         let info = case.info(spec);
         let create = Arc::clone(&self.create);
-        // Queries read what is stored under all ids.
-        let is_fresh = case.needs().any(|it| it == Capability::EventQueries);
+        let is_fresh = case.is_in_fresh_place();
         let run = move || {
             let future = async move {
                 let place = create(is_fresh).await;
