@@ -23,7 +23,7 @@ pub use kit::{KitServer, StoreKind, actors, run_journal_perf, run_kit};
 pub use late_writes::late_writes_are_refused;
 pub use on_server::OnServer;
 pub use place::{after_the_runtime, url_of};
-pub use tables::Tables;
+pub use tables::{Tables, until_number};
 
 /// Opens a journal on the database at this URL, with connections of its own; the caller initialises it.
 pub type OpenJournal = dyn Fn(&str) -> Arc<dyn Journal>;

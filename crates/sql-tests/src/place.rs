@@ -1,7 +1,8 @@
 //! The parts of which the tests of a plugin make their databases.
 
 /// Gives a database of a test's own stores of their own types, initialised, each with connections of its own as in another
-/// process, and a way around them; it has `options` and a `connection` of its own.
+/// process, and a way around them; it has `options`, a `connection` of its own, and one to `look` with, which it is given
+/// back when the test has `looked`.
 #[macro_export]
 macro_rules! stores_in {
     ($place:ty: $options:ty, $journal:ty, $snapshot_store:ty, $state_store:ty) => {
@@ -39,10 +40,14 @@ macro_rules! stores_in {
 
             /// Reads a number around the plugin.
             pub(crate) async fn number(&self, sql: &str) -> i64 {
-                sqlx::query_scalar(sqlx::AssertSqlSafe(sql.to_owned()))
-                    .fetch_one(&mut self.connection().await)
-                    .await
-                    .unwrap_or_else(|error| panic!("{sql}: {error}"))
+                let mut connection = self.look().await;
+                // A test may alter what the statement reads from one look to the next.
+                let number =
+                    sqlx::query_scalar(sqlx::AssertSqlSafe(sql.to_owned())).persistent(false);
+                let number = number.fetch_one(&mut connection).await;
+                let number = number.unwrap_or_else(|error| panic!("{sql}: {error}"));
+                self.looked(connection);
+                number
             }
         }
     };

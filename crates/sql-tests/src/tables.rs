@@ -1,6 +1,7 @@
 //! A database of a test's own: what the tests need of it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_persistence_storage_api::{
     Journal, Plugin, Section, SnapshotStore, StateExtensions, StateStore, StorageError,
@@ -203,5 +204,13 @@ pub trait Tables: Send + Sync {
         let mut extensions = StateExtensions::default();
         extensions.change_event_journal = Some(self.section());
         (self.open_with(&extensions).await, self.journal().await)
+    }
+}
+
+/// Returns when a number around the stores is as it should be, looking every few milliseconds: a test that looked all the
+/// time would keep processor and server from what it waits for.
+pub async fn until_number(tables: &dyn Tables, sql: &str, is_so: impl Fn(i64) -> bool) {
+    while !is_so(tables.number(sql).await) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }

@@ -1,9 +1,11 @@
 //! A database of a test, with stores on it and a way around them.
 
+use std::sync::Mutex;
+
 use actix_persistence_mysql::{MysqlJournal, MysqlOptions, MysqlSnapshotStore, MysqlStateStore};
 use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
 use actix_persistence_test_servers::Server;
-use sqlx::MySqlConnection;
+use sqlx::{Connection, MySqlConnection};
 
 use crate::database::TestDatabase;
 
@@ -14,12 +16,16 @@ pub(crate) use actix_persistence_sql_tests::steps::{
 /// A database that is removed in the end.
 pub(crate) struct Place {
     pub(crate) database: TestDatabase,
+    /// The connection of the last look: a test that waits for something looks often, and to open one takes a server a
+    /// hundred times as long as to answer.
+    looked: Mutex<Option<MySqlConnection>>,
 }
 
 impl Place {
     pub(crate) async fn new() -> Self {
         Self {
             database: TestDatabase::create().await,
+            looked: Mutex::default(),
         }
     }
 
@@ -27,6 +33,7 @@ impl Place {
     pub(crate) async fn on(server: &Server) -> Self {
         Self {
             database: TestDatabase::create_on(server.url()).await,
+            looked: Mutex::default(),
         }
     }
 
@@ -37,6 +44,21 @@ impl Place {
     /// A connection that the plugin knows nothing of.
     pub(crate) async fn connection(&self) -> MySqlConnection {
         self.database.connect().await
+    }
+
+    /// Returns a new one if another look has the last one, or it was ended.
+    async fn look(&self) -> MySqlConnection {
+        let last = self.looked.lock().unwrap().take();
+        if let Some(mut last) = last
+            && last.ping().await.is_ok()
+        {
+            return last;
+        }
+        self.connection().await
+    }
+
+    fn looked(&self, connection: MySqlConnection) {
+        *self.looked.lock().unwrap() = Some(connection);
     }
 }
 

@@ -8,6 +8,7 @@ use actix_persistence_storage_api::{Journal, StorageErrorKind};
 use crate::database::execute;
 use crate::event_reader::{ANNOUNCE, Reader, insert};
 use crate::place::{Place, assert_error, id, store};
+use actix_persistence_sql_tests::until_number;
 
 const BASE: &str = "SELECT base FROM event_journal_ordering";
 const WAITING: &str = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
@@ -66,9 +67,7 @@ async fn events_that_were_removed_before_a_dump_are_remembered_by_their_numbers(
             .unwrap();
     }
     const LEFT: &str = "SELECT count(*) FROM event_journal";
-    while place.number(LEFT).await > 0 {
-        tokio::task::yield_now().await;
-    }
+    until_number(&place, LEFT, |number| number == 0).await;
     const KEPT: &str = "SELECT max(ordering) FROM event_journal_removed";
     assert_eq!(place.number(KEPT).await, highest);
     // The lower ones are forgotten, but for those that somebody was about to remove.

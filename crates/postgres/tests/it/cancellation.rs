@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use actix_persistence_postgres::PostgresStateStore;
 use actix_persistence_sql_tests::states::extensions::with_idle_handler;
+use actix_persistence_sql_tests::until_number;
 use actix_persistence_storage_api::{
     Journal, Payload, PersistenceId, SnapshotCriteria, SnapshotMetadata, SnapshotStore,
     StateExtensions, StateStore, StateUpdate, Timestamp, WriterId,
@@ -46,11 +47,7 @@ async fn overtake<T>(
         .await;
     let mut other: PgConnection = place.connection().await;
     execute(&mut other, "SELECT pg_advisory_lock(1)").await;
-    let waits = async {
-        while place.number(WAITING).await == 0 {
-            tokio::task::yield_now().await;
-        }
-    };
+    let waits = until_number(place, WAITING, |number| number > 0);
     tokio::select! {
         _ = given_up => unreachable!("its statement waits"),
         () = waits => {}
@@ -63,9 +60,7 @@ async fn overtake<T>(
         Ok(result) => result,
         Err(_) => later.await,
     };
-    while place.number(RUNNING).await > 0 {
-        tokio::task::yield_now().await;
-    }
+    until_number(place, RUNNING, |number| number == 0).await;
     result
 }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use actix_persistence_sql_tests::Tables;
 use actix_persistence_sql_tests::journal::deletes::{self, ROWS, wait_until_swept};
+use actix_persistence_sql_tests::{Tables, until_number};
 use actix_persistence_storage_api::{EventDeletion, Journal};
 
 use crate::database::execute;
@@ -62,11 +62,7 @@ async fn an_id_is_locked_while_its_rows_are_removed() {
     // Until the removal in the background has come to event 15 it may be free.
     let is_free =
         "SELECT count(*) FROM (SELECT 1 FROM journal_metadata FOR UPDATE SKIP LOCKED) AS free";
-    let locked = async {
-        while place.number(is_free).await > 0 {
-            tokio::task::yield_now().await;
-        }
-    };
+    let locked = until_number(&place, is_free, |number| number == 0);
     let locked = tokio::time::timeout(Duration::from_secs(60), locked).await;
     assert!(
         locked.is_ok(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix_persistence_postgres::Postgres;
 use actix_persistence_sql_tests::journal::migrations::{Upgrades, assert_version, save, upgrading};
-use actix_persistence_sql_tests::{OnServer, Tables};
+use actix_persistence_sql_tests::{OnServer, Tables, until_number};
 use actix_persistence_storage_api::{SnapshotStore, StorageError};
 use sqlx::PgConnection;
 use tokio::task::JoinHandle;
@@ -65,9 +65,7 @@ async fn nothing_waits_for_an_index_that_waits_for_an_old_transaction() {
     let others = [upgrading(&place), upgrading(&place)];
     let asked = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() \
         AND query LIKE '%pg_try_advisory_lock%'";
-    while place.number(asked).await < 3 {
-        tokio::task::yield_now().await;
-    }
+    until_number(&*place, asked, |number| number >= 3).await;
     assert_version(&*place, 1).await;
     drop(old);
     for upgrade in [upgrade].into_iter().chain(others) {

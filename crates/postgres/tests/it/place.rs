@@ -1,10 +1,12 @@
 //! A database of a test, with stores on it and a way around them.
 
+use std::sync::Mutex;
+
 use actix_persistence_postgres::{
     PostgresJournal, PostgresOptions, PostgresSnapshotStore, PostgresStateStore,
 };
 use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
-use sqlx::PgConnection;
+use sqlx::{Connection, PgConnection};
 
 use crate::database::TestDatabase;
 
@@ -15,12 +17,16 @@ pub(crate) use actix_persistence_sql_tests::steps::{
 /// A database that is removed in the end.
 pub(crate) struct Place {
     pub(crate) database: TestDatabase,
+    /// The connection of the last look: a test that waits for something looks often, and to open one takes a server a
+    /// hundred times as long as to answer.
+    looked: Mutex<Option<PgConnection>>,
 }
 
 impl Place {
     pub(crate) async fn new() -> Self {
         Self {
             database: TestDatabase::create().await,
+            looked: Mutex::default(),
         }
     }
 
@@ -31,6 +37,21 @@ impl Place {
     /// A connection that the plugin knows nothing of.
     pub(crate) async fn connection(&self) -> PgConnection {
         self.database.connect().await
+    }
+
+    /// Returns a new one if another look has the last one, or it was ended.
+    async fn look(&self) -> PgConnection {
+        let last = self.looked.lock().unwrap().take();
+        if let Some(mut last) = last
+            && last.ping().await.is_ok()
+        {
+            return last;
+        }
+        self.connection().await
+    }
+
+    fn looked(&self, connection: PgConnection) {
+        *self.looked.lock().unwrap() = Some(connection);
     }
 }
 

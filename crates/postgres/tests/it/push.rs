@@ -13,6 +13,7 @@ use tokio::time::timeout;
 
 use crate::database::execute;
 use crate::place::{Place, id, store};
+use actix_persistence_sql_tests::until_number;
 
 /// Longer than anything takes that works, and shorter than the interval of a query that is to be told.
 const LONG: Duration = Duration::from_secs(60);
@@ -141,7 +142,5 @@ async fn a_closed_journal_listens_no_more() {
     next(&journal, 0).await;
     assert_eq!(place.number(LISTENERS).await, 1);
     journal.close().await;
-    while place.number(LISTENERS).await > 0 {
-        tokio::task::yield_now().await;
-    }
+    until_number(&place, LISTENERS, |number| number == 0).await;
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_persistence_sql_tests::Tables;
+use actix_persistence_sql_tests::{Tables, until_number};
 use actix_persistence_storage_api::{
     AtomicWrite, PageLimit, ReplayPage, ReplayRange, StorageError, WriterId,
 };
@@ -22,27 +22,25 @@ struct Waiting<'p> {
 }
 
 impl Waiting<'_> {
-    async fn number(&self, what: &str) -> i64 {
+    /// Returns the query for a number that is computed from them.
+    fn query(&self, what: &str) -> String {
         let ended: Vec<_> = self.ended.iter().map(i64::to_string).collect();
-        let sql = format!(
+        format!(
             "SELECT COALESCE({what}, 0)::bigint FROM pg_stat_activity WHERE datname = current_database() \
              AND wait_event_type = 'Lock' AND pid <> ALL(ARRAY[{}]::bigint[])",
             ended.join(",")
-        );
-        self.place.number(&sql).await
+        )
     }
 
-    async fn until_there_are(&self, number: i64) {
-        while self.number("count(*)").await < number {
-            tokio::task::yield_now().await;
-        }
+    async fn until_there_are(&self, sessions: i64) {
+        let query = self.query("count(*)");
+        until_number(self.place, &query, |number| number >= sessions).await;
     }
 
     /// Ends the one whose statement began first.
     async fn end_first(&mut self) {
-        let pid = self
-            .number("(array_agg(pid ORDER BY query_start))[1]")
-            .await;
+        let first = self.query("(array_agg(pid ORDER BY query_start))[1]");
+        let pid = self.place.number(&first).await;
         self.ended.push(pid);
         let end = format!("SELECT pg_terminate_backend({pid})");
         self.place.run(end).await;

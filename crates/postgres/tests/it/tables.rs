@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use actix_persistence_postgres::PostgresPlugin;
-use actix_persistence_sql_tests::{OnServer, Tables};
+use actix_persistence_sql_tests::{OnServer, Tables, until_number};
 use actix_persistence_storage_api::{Journal, Origin, Plugin, Section};
 use async_trait::async_trait;
 use sqlx::AssertSqlSafe;
@@ -114,9 +114,7 @@ impl OnServer for Place {
     async fn until_waiting(&self, calls: i64) {
         let waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
             AND application_name = 'actix-persistence' AND wait_event_type = 'Lock'";
-        while self.number(waiting).await < calls {
-            tokio::task::yield_now().await;
-        }
+        until_number(self, waiting, |number| number >= calls).await;
     }
 
     async fn end_sessions(&self) {

@@ -9,7 +9,7 @@ use actix_persistence_storage_api::{
 use actix_persistence_tck::TakeOverOne;
 
 use crate::steps::{event, failure, id, numbers, replay_all, store, write};
-use crate::{OnServer, Tables};
+use crate::{OnServer, Tables, until_number};
 
 /// Counts the rows of events.
 pub const ROWS: &str = "SELECT COUNT(*) FROM event_journal";
@@ -20,9 +20,7 @@ const CRASHED: &str = "UPDATE journal_metadata SET highest = 10, deleted_to = 8,
 
 /// Every look is a query, so others get their turn; the removal itself ends it.
 pub async fn wait_until_swept(place: &dyn Tables) {
-    while place.number(UNSWEPT).await > 0 {
-        tokio::task::yield_now().await;
-    }
+    until_number(place, UNSWEPT, |number| number == 0).await;
 }
 
 /// Deletes 100 events of which the first 50 can be removed, and waits until they are.
@@ -33,9 +31,7 @@ async fn delete_what_cannot_be_removed(place: &dyn Tables, journal: &dyn Journal
         .delete_messages_to(&id("a"), EventDeletion::up_to(100))
         .await
         .unwrap();
-    while place.number(ROWS).await > 50 {
-        tokio::task::yield_now().await;
-    }
+    until_number(place, ROWS, |number| number <= 50).await;
 }
 
 /// A delete of some events.
@@ -185,11 +181,7 @@ pub async fn rows_are_removed_in_chunks_of_few_bytes(place: &dyn Tables) {
         .delete_messages_to(&id("a"), 24.into())
         .await
         .unwrap();
-    let first = async {
-        while place.number(ROWS).await == 24 {
-            tokio::task::yield_now().await;
-        }
-    };
+    let first = until_number(place, ROWS, |number| number < 24);
     let first = tokio::time::timeout(Duration::from_secs(60), first);
     first.await.unwrap();
     assert_eq!(place.number(ROWS).await, 8);

@@ -40,7 +40,7 @@ pub async fn readers_miss_no_new_state_of_one_partition(tables: &dyn Tables) {
         let load = Load {
             writers,
             readers,
-            time: time(Duration::from_secs(3), Duration::from_mins(5)),
+            time: time(Duration::from_millis(1_500), Duration::from_mins(5)),
             partitions: 1,
         };
         load.run(tables).await;
@@ -55,7 +55,7 @@ pub async fn readers_miss_no_new_state_of_any_partition(tables: &dyn Tables) {
     let load = Load {
         writers: 16,
         readers: 4,
-        time: time(Duration::from_secs(3), Duration::from_mins(10)),
+        time: time(Duration::from_millis(1_500), Duration::from_mins(10)),
         partitions: PARTITIONS,
     };
     load.run(tables).await;

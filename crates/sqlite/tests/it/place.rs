@@ -42,6 +42,13 @@ impl Place {
             .await
             .unwrap()
     }
+
+    async fn look(&self) -> SqliteConnection {
+        self.connection().await
+    }
+
+    /// An open connection would be one more that has the log open.
+    fn looked(&self, _: SqliteConnection) {}
 }
 
 actix_persistence_sql_tests::stores_in! {
