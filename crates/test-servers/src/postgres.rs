@@ -57,6 +57,8 @@ impl Recipe for Postgres {
     fn serve(&self, site: &Site) -> Command {
         let mut command = site.program("postgres");
         command.arg("-D").arg(site.data());
+        // Each session is a process, which would look up the same functions again.
+        command.env("LD_BIND_NOW", "1");
         let mut sockets = OsString::from("unix_socket_directories=");
         sockets.push(&site.folder);
         command.arg("-c").arg(sockets);
