@@ -33,7 +33,7 @@ pub(crate) const ENTITY_TYPE: &str = "Po%t_'\"\\";
 const COUNT: &str = "all";
 
 impl Site {
-    /// Makes the tables in a fresh place.
+    /// Makes the tables.
     pub(crate) async fn make(subject: Subject<dyn StateStore>) -> Result<Self, Failure> {
         let table = format!("tck_{}", WriterId::random().to_string().replace('-', ""));
         let counts = format!("{table}_counts");

@@ -108,8 +108,8 @@ impl Kit {
         self
     }
 
-    /// Runs as a test binary: understands the usual arguments, prints the usual lines. Twice as many cases as there are
-    /// cores run at once, unless `--test-threads` says otherwise.
+    /// Runs as a test binary: understands the usual arguments, prints the usual lines. Four
+    /// times as many cases as there are cores run at once, on many cores fewer, unless `--test-threads` says otherwise.
     ///
     /// For a `[[test]]` target with `harness = false`.
     pub fn run(self) -> ExitCode {

@@ -15,7 +15,10 @@ use actix_persistence_storage_api::{
 };
 use actix_persistence_tck::{BoxError, Fixture, Fronts, JournalPerf, Kit};
 use async_trait::async_trait;
-use tokio::sync::{MappedMutexGuard, Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
+use tokio::sync::{
+    MappedMutexGuard, Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard, OwnedSemaphorePermit,
+    Semaphore,
+};
 
 /// A database on a server with room for the tables of many places, distinguished by their numbers.
 #[async_trait]
@@ -103,8 +106,9 @@ pub fn actors() -> Fronts {
         })
 }
 
-/// The number of stores of a case whose connections stay open; few, for a server has room for some two hundred.
-const KEPT: usize = 3;
+/// The number of plugins whose connections stay open at the same time: each has two or more, and a server has room for some
+/// two hundred in all.
+const KEPT: usize = 32;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum User {
@@ -123,6 +127,8 @@ struct Places<S> {
     /// True if every place is used once.
     is_fresh: bool,
     free: Free,
+    /// One for each plugin that may still be kept.
+    permits: Arc<Semaphore>,
 }
 
 /// The tables that no case uses, by the user for whom they were made.
@@ -134,7 +140,7 @@ struct Tables {
     user: User,
     /// The stores whose tables were made for the application.
     made: BTreeSet<StoreKind>,
-    /// One for each of the first stores that a case opens.
+    /// In the order in which a case opens its stores, each with the connections of one of them.
     open: Vec<Open>,
 }
 
@@ -143,6 +149,7 @@ struct Open {
     plugin: Box<dyn Plugin>,
     /// Connections live as long as a store that uses them; this one does nothing else.
     _store: Arc<dyn SnapshotStore>,
+    _permit: OwnedSemaphorePermit,
 }
 
 /// A place for one case.
@@ -173,23 +180,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Tables {
-    /// Returns the plugin whose connections stay open for the stores of this number, which is at most that of those open.
-    fn kept(
-        &mut self,
-        number: usize,
-        server: &impl KitServer,
-        section: &Section,
-    ) -> Result<&dyn Plugin, ConfigErrors> {
-        if number == self.open.len() {
-            let plugin = server.plugin();
-            let _store = plugin.snapshot_store(section)?;
-            self.open.push(Open { plugin, _store });
-        }
-        Ok(&*self.open[number].plugin)
-    }
-}
-
 impl<S: KitServer> Places<S> {
     fn of(server: S) -> Self {
         Self {
@@ -198,6 +188,7 @@ impl<S: KitServer> Places<S> {
             user: User::Owner,
             is_fresh: false,
             free: Free::default(),
+            permits: Arc::new(Semaphore::new(KEPT)),
         }
     }
 
@@ -209,6 +200,7 @@ impl<S: KitServer> Places<S> {
             user,
             is_fresh: self.is_fresh,
             free: Free::default(),
+            permits: Arc::clone(&self.permits),
         }
     }
 
@@ -251,8 +243,7 @@ impl<S: KitServer> Places<S> {
         self.server.application(tables.number)
     }
 
-    /// Opens a store. Each one of a case has connections of its own: it stands for a restart, or for another process. The
-    /// first ones have those of the cases before.
+    /// Opens a store. Each one of a case has connections of its own: it stands for a restart, or for another process.
     fn open<T>(
         &self,
         taken: &mut Taken,
@@ -261,11 +252,34 @@ impl<S: KitServer> Places<S> {
     ) -> Result<T, ConfigErrors> {
         let number = taken.opened;
         taken.opened += 1;
-        if number < KEPT {
-            store(taken.tables.kept(number, &*self.server, section)?)
-        } else {
-            store(&*self.server.plugin())
+        self.open_as(number, taken, section, store)
+    }
+
+    /// Opens a store with the connections that the store of this number had in the cases before, if they stay open.
+    fn open_as<T>(
+        &self,
+        number: usize,
+        taken: &mut Taken,
+        section: &Section,
+        store: impl FnOnce(&dyn Plugin) -> Result<T, ConfigErrors>,
+    ) -> Result<T, ConfigErrors> {
+        let open = &mut taken.tables.open;
+        if let Some(open) = open.get(number) {
+            return store(&*open.plugin);
         }
+        let plugin = self.server.plugin();
+        let opened = store(&*plugin)?;
+        if number == open.len()
+            && let Ok(_permit) = Arc::clone(&self.permits).try_acquire_owned()
+        {
+            let _store = plugin.snapshot_store(section)?;
+            open.push(Open {
+                plugin,
+                _store,
+                _permit,
+            });
+        }
+        Ok(opened)
     }
 }
 
@@ -328,7 +342,8 @@ impl<S: KitServer> Fixture for Places<S> {
         let mut taken = self.tables(place, User::Owner).await;
         let section = self.server.owner(taken.tables.number);
         let section = section.with("handler-timeout", "1500ms");
-        let plugin = taken.tables.kept(0, &*self.server, &section)?;
-        Ok(plugin.state_store(&section, &extensions)?)
+        Ok(self.open_as(0, &mut taken, &section, |plugin| {
+            plugin.state_store(&section, &extensions)
+        })?)
     }
 }

@@ -18,6 +18,7 @@ pub(super) const CASES: &[Case<dyn StateStore>] = &[
         keep_to_the_entity_type_whatever_the_condition_says,
         ["D-FIND-3"]
     )
+    .in_fresh_place()
     .needing(Capability::SqlSession),
 ];
 

@@ -115,7 +115,7 @@ async fn leave_other_entity_types_to_themselves(subject: Subject<dyn StateStore>
     let site = Site::make(subject).await?;
     let store = site.open_handled(site.counting(by_kind)).await?;
     for other in ["Post", "Poet_'\"\\"] {
-        let id = PersistenceId::of(other, "1");
+        let id = PersistenceId::of(other, &site.states);
         store_up_to(&*store, &id, 2).await?;
         store.hard_delete(&id).await?;
     }
