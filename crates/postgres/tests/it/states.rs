@@ -1,7 +1,7 @@
 //! Durable states: what the plugin promises beyond the conformance kit.
 
 use actix_persistence_postgres::PostgresStateStore;
-use actix_persistence_sql_tests::states;
+use actix_persistence_sql_tests::{states, until_number};
 use actix_persistence_storage_api::{
     Payload, StateChangesQuery, StateStore, StateUpdate, StorageErrorKind,
 };
@@ -177,7 +177,7 @@ async fn a_group_locks_rows_in_the_order_of_ids_however_they_lie() {
     let looking = async {
         let waits = "SELECT COUNT(*) FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)
             WHERE a.datname = current_database() AND NOT l.granted";
-        while place.number(waits).await == 0 {}
+        until_number(&place, waits, |number| number > 0).await;
         // It waits for the first row, and holds none of the others.
         for name in &names[1..] {
             execute(&mut other, row(name)).await;

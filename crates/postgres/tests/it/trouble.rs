@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_sql_tests::journal::trouble::network;
-use actix_persistence_sql_tests::{OnServer, Tables};
+use actix_persistence_sql_tests::{OnServer, Tables, until_number};
 use actix_persistence_storage_api::{Effect, Journal, StorageErrorKind, WriteOutcome, WriterId};
 use actix_persistence_tck::TakeOverOne;
 use actix_persistence_test_servers::{Direction, Flow};
@@ -64,7 +64,7 @@ async fn a_deadlock_is_tried_again() {
     let outcomes = call.await.unwrap().unwrap();
     assert!(outcomes.iter().all(WriteOutcome::is_stored), "{outcomes:?}");
     let deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
-    let counted = async { while place.number(deadlocks).await == 0 {} };
+    let counted = until_number(&place, deadlocks, |number| number > 0);
     let counted = tokio::time::timeout(Duration::from_secs(60), counted).await;
     assert!(counted.is_ok(), "there was no deadlock");
 }
@@ -148,7 +148,7 @@ async fn no_statement_reads_a_whole_table_when_it_has_grown() {
     // The sessions tell what they did when they end.
     let sessions = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
         AND application_name = 'actix-persistence'";
-    while place.number(sessions).await > 0 {}
+    until_number(&place, sessions, |number| number == 0).await;
     let after: i64 = sqlx::query_scalar(AssertSqlSafe(scans))
         .fetch_one(&mut connection)
         .await

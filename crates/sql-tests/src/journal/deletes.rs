@@ -18,7 +18,7 @@ const UNSWEPT: &str = "SELECT COUNT(*) FROM journal_metadata WHERE swept_to < de
 /// The traces of a process that ends between hiding events and removing their rows.
 const CRASHED: &str = "UPDATE journal_metadata SET highest = 10, deleted_to = 8, swept_to = 3";
 
-/// Every look is a query, so others get their turn; the removal itself ends it.
+/// Returns when the rows of all hidden events are removed.
 pub async fn wait_until_swept(place: &dyn Tables) {
     until_number(place, UNSWEPT, |number| number == 0).await;
 }

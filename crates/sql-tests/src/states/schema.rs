@@ -292,7 +292,7 @@ const MOVE: [&str; 2] = [
     "DELETE FROM durable_state WHERE entity_type = 'Test'",
 ];
 
-/// The same of what keeps the numbers of changes.
+/// The statements that the guide recommends for the tables that keep the numbers of changes.
 const MOVE_NUMBERS: [&str; 2] = [
     "UPDATE test_state_ordering SET newest = (SELECT o.newest FROM durable_state_ordering AS o \
          WHERE o.partition_nr = test_state_ordering.partition_nr)",
