@@ -24,7 +24,7 @@ pub(crate) const KIND: ServerKind = ServerKind {
 pub struct MysqlOptions {
     /// The address of the server, and the time limits.
     pub server: ServerOptions,
-    /// The names of tables, and the limits.
+    /// The names of the tables, and the limits of what is stored.
     pub store: StoreOptions,
     /// `durability`: what a commit must have reached. Default [`Durability::Disk`].
     pub durability: Durability,

@@ -22,7 +22,7 @@ pub(crate) const KIND: ServerKind = ServerKind {
 pub struct PostgresOptions {
     /// The address of the server, and the time limits.
     pub server: ServerOptions,
-    /// The names of tables, and the limits.
+    /// The names of the tables, and the limits of what is stored.
     pub store: StoreOptions,
     /// `schema`: where the tables are. Created by `auto-initialize` if it is missing. Default `public`.
     pub schema: String,

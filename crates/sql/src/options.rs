@@ -114,8 +114,8 @@ pub struct StoreOptions {
     pub snapshot_table: String,
     /// `state-table`: the durable states. Default `durable_state`.
     pub state_table: String,
-    /// `projection-table`: the projections; tables beside it have this name with `_share`, `_lease`, `_member` and
-    /// `_skipped`. Default `projection`.
+    /// `projection-table`: the projections; tables beside it have this name with `_share`, `_lease`, `_member`,
+    /// `_skipped`, `_parked` and `_waiting` after it. Default `projection`.
     pub projection_table: String,
     /// `max-event-bytes`: the largest payload, and the largest metadata, of an event; at most 64 MiB. Default 1 MiB.
     pub max_event_bytes: usize,

@@ -49,7 +49,7 @@ pub struct SqliteOptions {
     /// until readers have let go of it, at most a fifth of a second, and tries again when the log has grown by an
     /// eighth of this. Default 64 MiB.
     pub max_log_bytes: usize,
-    /// The names of tables, and the limits.
+    /// The names of the tables, and the limits of what is stored.
     pub store: StoreOptions,
     /// `pool`: the name of a pool of the application, instead of `url`.
     pool: Option<NamedPool<sqlx::Sqlite>>,

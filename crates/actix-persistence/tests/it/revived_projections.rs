@@ -14,7 +14,7 @@ use async_trait::async_trait;
 
 use crate::projections::{Added, LONG, Place, add, newest};
 
-/// Adds up what it gets, and would not notice to get something twice.
+/// Adds up what it gets, and does not notice if it gets something twice.
 struct Adding {
     table: String,
 }
