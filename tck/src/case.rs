@@ -74,7 +74,7 @@ impl<S: ?Sized + 'static> Case<S> {
         self
     }
 
-    /// The same case in a place that no other case has used, for it lists ids of others.
+    /// The same case in a place that no other case has used, because it lists what other cases store, too.
     pub(crate) const fn in_fresh_place(mut self) -> Self {
         self.in_fresh_place = true;
         self

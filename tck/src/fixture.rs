@@ -41,10 +41,10 @@ pub trait Fixture: Send + Sync + 'static {
     /// Makes a fresh, empty place that shares nothing with other places: cases run in parallel.
     async fn create(&self) -> Self::Place;
 
-    /// Makes a place for a case that asks for nothing but ids, projections and tables of its own, which no other case of the
-    /// run uses: it need not be empty.
+    /// Makes a place for a case that asks for nothing but ids, projections and tables of its own, which no other case with
+    /// this fixture uses: it need not be empty.
     ///
-    /// A fixture whose places take long may give one that earlier cases of the run have used. The default makes a fresh one.
+    /// A fixture whose places take long may give one that it gave to earlier cases of the run. The default makes a fresh one.
     async fn create_or_reuse(&self) -> Self::Place {
         self.create().await
     }

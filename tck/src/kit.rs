@@ -109,7 +109,7 @@ impl Kit {
     }
 
     /// Runs as a test binary: understands the usual arguments, prints the usual lines. Four
-    /// times as many cases as there are cores run at once, on many cores fewer, unless `--test-threads` says otherwise.
+    /// cases for each core run at once, but at most sixteen, or two for each core if that is more; `--test-threads` changes it.
     ///
     /// For a `[[test]]` target with `harness = false`.
     pub fn run(self) -> ExitCode {

@@ -20,7 +20,7 @@ pub(crate) fn queries(store: &dyn StateStore) -> Result<&dyn StateQueries, Failu
         .ok_or_else(|| Failure::new("expected queries, as when the store was opened before"))
 }
 
-/// Returns the id `Tck|<number>`; a case has a place of its own, so others may use it, too.
+/// Returns the id `Tck|<number>`; a case of queries has a fresh place, so others may use it, too.
 pub(crate) fn tck_id(number: usize) -> PersistenceId {
     PersistenceId::of(ENTITY_TYPE, &number.to_string())
 }

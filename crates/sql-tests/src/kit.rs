@@ -106,9 +106,12 @@ pub fn actors() -> Fronts {
         })
 }
 
-/// The number of plugins whose connections stay open at the same time: each has two or more, and a server has room for some
-/// two hundred in all.
-const KEPT: usize = 32;
+/// The number of plugins whose connections stay open at the same time: a plugin has at most eight, and a server has room
+/// for some two hundred in all.
+const KEPT: usize = 24;
+
+/// The number of stores of a case whose plugins stay open; few cases open more.
+const KEPT_OF_CASE: usize = 3;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum User {
@@ -140,8 +143,8 @@ struct Tables {
     user: User,
     /// The stores whose tables were made for the application.
     made: BTreeSet<StoreKind>,
-    /// In the order in which a case opens its stores, each with the connections of one of them.
-    open: Vec<Open>,
+    /// By the user, and by the number of the store among those that a case opens for this user.
+    open: BTreeMap<(User, usize), Open>,
 }
 
 /// A plugin whose connections stay open from one case to the next: to open them takes longer than most cases.
@@ -223,7 +226,7 @@ impl<S: KitServer> Places<S> {
                     number: self.next.fetch_add(1, Ordering::Relaxed),
                     user,
                     made: BTreeSet::new(),
-                    open: Vec::new(),
+                    open: BTreeMap::new(),
                 });
                 Taken { tables, opened: 0 }
             })
@@ -247,37 +250,39 @@ impl<S: KitServer> Places<S> {
     fn open<T>(
         &self,
         taken: &mut Taken,
+        user: User,
         section: &Section,
         store: impl FnOnce(&dyn Plugin) -> Result<T, ConfigErrors>,
     ) -> Result<T, ConfigErrors> {
         let number = taken.opened;
         taken.opened += 1;
-        self.open_as(number, taken, section, store)
+        self.open_as((user, number), taken, section, store)
     }
 
-    /// Opens a store with the connections that the store of this number had in the cases before, if they stay open.
+    /// Opens a store with the connections that the store of this user and number had in the cases before, if they stay open.
     fn open_as<T>(
         &self,
-        number: usize,
+        (user, number): (User, usize),
         taken: &mut Taken,
         section: &Section,
         store: impl FnOnce(&dyn Plugin) -> Result<T, ConfigErrors>,
     ) -> Result<T, ConfigErrors> {
         let open = &mut taken.tables.open;
-        if let Some(open) = open.get(number) {
+        if let Some(open) = open.get(&(user, number)) {
             return store(&*open.plugin);
         }
         let plugin = self.server.plugin();
         let opened = store(&*plugin)?;
-        if number == open.len()
+        if number < KEPT_OF_CASE
             && let Ok(_permit) = Arc::clone(&self.permits).try_acquire_owned()
         {
             let _store = plugin.snapshot_store(section)?;
-            open.push(Open {
+            let kept = Open {
                 plugin,
                 _store,
                 _permit,
-            });
+            };
+            open.insert((user, number), kept);
         }
         Ok(opened)
     }
@@ -304,13 +309,15 @@ impl<S: KitServer> Fixture for Places<S> {
     async fn journal(&self, place: &Place) -> Result<Arc<dyn Journal>, BoxError> {
         let mut taken = self.tables(place, self.user).await;
         let section = self.section(&mut taken, StoreKind::Journal).await;
-        Ok(self.open(&mut taken, &section, |plugin| plugin.journal(&section))?)
+        Ok(self.open(&mut taken, self.user, &section, |plugin| {
+            plugin.journal(&section)
+        })?)
     }
 
     async fn snapshot_store(&self, place: &Place) -> Result<Arc<dyn SnapshotStore>, BoxError> {
         let mut taken = self.tables(place, self.user).await;
         let section = self.section(&mut taken, StoreKind::SnapshotStore).await;
-        Ok(self.open(&mut taken, &section, |plugin| {
+        Ok(self.open(&mut taken, self.user, &section, |plugin| {
             plugin.snapshot_store(&section)
         })?)
     }
@@ -319,7 +326,7 @@ impl<S: KitServer> Fixture for Places<S> {
         let mut taken = self.tables(place, self.user).await;
         let section = self.section(&mut taken, StoreKind::StateStore).await;
         let none = StateExtensions::default();
-        Ok(self.open(&mut taken, &section, |plugin| {
+        Ok(self.open(&mut taken, self.user, &section, |plugin| {
             plugin.state_store(&section, &none)
         })?)
     }
@@ -328,7 +335,9 @@ impl<S: KitServer> Fixture for Places<S> {
     async fn offset_store(&self, place: &Place) -> Result<Arc<dyn OffsetStore>, BoxError> {
         let mut taken = self.tables(place, User::Owner).await;
         let section = self.server.owner(taken.tables.number);
-        Ok(self.open(&mut taken, &section, |plugin| plugin.offset_store(&section))?)
+        Ok(self.open(&mut taken, User::Owner, &section, |plugin| {
+            plugin.offset_store(&section)
+        })?)
     }
 
     /// Cases change tables, which only their owner may, and wait for the time-out of a handler.
@@ -342,8 +351,10 @@ impl<S: KitServer> Fixture for Places<S> {
         let mut taken = self.tables(place, User::Owner).await;
         let section = self.server.owner(taken.tables.number);
         let section = section.with("handler-timeout", "1500ms");
-        Ok(self.open_as(0, &mut taken, &section, |plugin| {
-            plugin.state_store(&section, &extensions)
-        })?)
+        Ok(
+            self.open_as((User::Owner, 0), &mut taken, &section, |plugin| {
+                plugin.state_store(&section, &extensions)
+            })?,
+        )
     }
 }

@@ -1,8 +1,8 @@
 //! The parts of which the tests of a plugin make their databases.
 
 /// Gives a database of a test's own stores of their own types, initialised, each with connections of its own as in another
-/// process, and a way around them; it has `options`, a `connection` of its own, and one to `look` with, which it is given
-/// back when the test has `looked`.
+/// process, and a way around them; it has `options`, a `connection` of its own, and one that `look`
+/// lends and `looked` takes back.
 #[macro_export]
 macro_rules! stores_in {
     ($place:ty: $options:ty, $journal:ty, $snapshot_store:ty, $state_store:ty) => {

@@ -39,7 +39,7 @@ impl Place {
         self.database.connect().await
     }
 
-    /// Returns a new one if another look has the last one, or it was ended.
+    /// Returns the connection of the last look, or a new one if that is in use or was ended.
     async fn look(&self) -> PgConnection {
         let last = self.looked.lock().unwrap().take();
         if let Some(mut last) = last
