@@ -108,8 +108,8 @@ impl Kit {
         self
     }
 
-    /// Runs as a test binary: understands the usual arguments, prints the usual lines. Four
-    /// cases for each core run at once, but at most sixteen, or two for each core if that is more; `--test-threads` changes it.
+    /// Runs as a test binary: understands the usual arguments, prints the usual lines. Four cases for each core run at once,
+    /// but at most sixteen, or two for each core if that is more; `--test-threads` changes it.
     ///
     /// For a `[[test]]` target with `harness = false`.
     pub fn run(self) -> ExitCode {

@@ -2,9 +2,31 @@
 
 /// Gives a database of a test's own stores of their own types, initialised, each with connections of its own as in another
 /// process, and a way around them; it has `options`, a `connection` of its own, and one that `look`
-/// lends and `looked` takes back.
+/// lends and `looked` takes back. After the word `server` it has `looked`, a mutex, in place of these two: there the
+/// connection of one look serves the next one, for a test that waits for something looks often, and a server opens a
+/// connection in a hundred times the time of an answer.
 #[macro_export]
 macro_rules! stores_in {
+    (server $place:ty: $connection:ty, $($stores:ty),+) => {
+        $crate::stores_in! { $place: $($stores),+ }
+
+        impl $place {
+            /// Returns the connection of the last look, or a new one if that is in use or was ended.
+            async fn look(&self) -> $connection {
+                let last = self.looked.lock().unwrap().take();
+                if let Some(mut last) = last
+                    && sqlx::Connection::ping(&mut last).await.is_ok()
+                {
+                    return last;
+                }
+                self.connection().await
+            }
+
+            fn looked(&self, connection: $connection) {
+                *self.looked.lock().unwrap() = Some(connection);
+            }
+        }
+    };
     ($place:ty: $options:ty, $journal:ty, $snapshot_store:ty, $state_store:ty) => {
         impl $place {
             pub(crate) async fn journal(&self) -> $journal {

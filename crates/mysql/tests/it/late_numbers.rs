@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_mysql::{MysqlOptions, MysqlStateStore};
+use actix_persistence_sql_tests::until_number;
 use actix_persistence_storage_api::{
     ChangeHandler, ExtensionError, Payload, PersistenceId, Revision, Session, StateChange,
     StateChangesQuery, StateExtensions, StateOffset, StateStore, StateUpdate,
@@ -117,7 +118,8 @@ async fn a_committed_state_is_shown_though_its_caller_is_gone() {
     let plain = open(&place, None, LONG).await;
     let states = open(&place, Some(&Caller::new()), Duration::from_millis(500)).await;
     let upsert = tokio::spawn(async move { states.upsert(state("a", 1)).await });
-    while place.number("SELECT COUNT(*) FROM durable_state").await == 0 {}
+    let stored = "SELECT COUNT(*) FROM durable_state";
+    until_number(&place, stored, |number| number > 0).await;
     upsert.abort();
     assert!(upsert.await.unwrap_err().is_cancelled());
     let mut after = StateOffset::start();
@@ -229,7 +231,7 @@ pub(crate) async fn number_for_a_dead_process(place: &Place) {
     let all_at_once = [(); 4].map(|()| open(place, None, LONG));
     join_all(all_at_once).await;
     let unnumbered = "SELECT COUNT(*) FROM durable_state WHERE ordering = 0";
-    let numbered = timeout(SOON, async { while place.number(unnumbered).await > 0 {} });
+    let numbered = timeout(SOON, until_number(place, unnumbered, |number| number == 0));
     numbered.await.expect("they are numbered in the end");
     assert_eq!(read(&plain, &mut after, 2).await, [1]);
     open(place, None, LONG).await;
@@ -354,7 +356,7 @@ async fn a_locked_state_of_one_table_leaves_those_of_others_their_numbers() {
     let states = of_tables();
     states.initialize().await.unwrap();
     let unnumbered = "SELECT COUNT(*) FROM other_state WHERE ordering = 0";
-    let numbered = timeout(SOON, async { while place.number(unnumbered).await > 0 {} });
+    let numbered = timeout(SOON, until_number(&place, unnumbered, |number| number == 0));
     numbered.await.expect("it is numbered in the end");
     assert_eq!(
         place

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use actix_persistence_mysql::MysqlStateStore;
+use actix_persistence_sql_tests::until_number;
 use actix_persistence_storage_api::{
     ChangeHandler, ExtensionError, Payload, PersistenceId, Session, StateChange, StateChangesQuery,
     StateExtensions, StateOffset, StateStore, StateUpdate,
@@ -227,7 +228,7 @@ async fn readers_are_shown_each_last_state_once_whatever_commits_or_dies() {
     // What a dead process has called may still commit.
     let calls = "SELECT COUNT(*) FROM information_schema.processlist \
         WHERE db = DATABASE() AND info LIKE 'CALL%'";
-    while scene.place.number(calls).await > 0 {}
+    until_number(&scene.place, calls, |number| number == 0).await;
     scene.plain.initialize().await.unwrap();
     let all_is_shown = timeout(LONG, async {
         loop {

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use actix_persistence_mysql::{MysqlJournal, MysqlOptions, MysqlSnapshotStore, MysqlStateStore};
 use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
 use actix_persistence_test_servers::Server;
-use sqlx::{Connection, MySqlConnection};
+use sqlx::MySqlConnection;
 
 use crate::database::TestDatabase;
 
@@ -16,8 +16,7 @@ pub(crate) use actix_persistence_sql_tests::steps::{
 /// A database that is removed in the end.
 pub(crate) struct Place {
     pub(crate) database: TestDatabase,
-    /// The connection of the last look: a test that waits for something looks often, and to open one takes a server a
-    /// hundred times as long as to answer.
+    /// The connection of the last look.
     looked: Mutex<Option<MySqlConnection>>,
 }
 
@@ -45,23 +44,8 @@ impl Place {
     pub(crate) async fn connection(&self) -> MySqlConnection {
         self.database.connect().await
     }
-
-    /// Returns the connection of the last look, or a new one if that is in use or was ended.
-    async fn look(&self) -> MySqlConnection {
-        let last = self.looked.lock().unwrap().take();
-        if let Some(mut last) = last
-            && last.ping().await.is_ok()
-        {
-            return last;
-        }
-        self.connection().await
-    }
-
-    fn looked(&self, connection: MySqlConnection) {
-        *self.looked.lock().unwrap() = Some(connection);
-    }
 }
 
 actix_persistence_sql_tests::stores_in! {
-    Place: MysqlOptions, MysqlJournal, MysqlSnapshotStore, MysqlStateStore
+    server Place: MySqlConnection, MysqlOptions, MysqlJournal, MysqlSnapshotStore, MysqlStateStore
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use actix_persistence_postgres::PostgresJournal;
+use actix_persistence_sql_tests::until_number;
 use actix_persistence_storage_api::{Journal, StorageErrorKind};
 
 use crate::database::execute;
 use crate::event_reader::{ANNOUNCE, Reader, insert};
 use crate::place::{Place, assert_error, id, store};
-use actix_persistence_sql_tests::until_number;
 
 const BASE: &str = "SELECT base FROM event_journal_ordering";
 const WAITING: &str = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \

@@ -6,7 +6,7 @@ use actix_persistence_postgres::{
     PostgresJournal, PostgresOptions, PostgresSnapshotStore, PostgresStateStore,
 };
 use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
-use sqlx::{Connection, PgConnection};
+use sqlx::PgConnection;
 
 use crate::database::TestDatabase;
 
@@ -17,8 +17,7 @@ pub(crate) use actix_persistence_sql_tests::steps::{
 /// A database that is removed in the end.
 pub(crate) struct Place {
     pub(crate) database: TestDatabase,
-    /// The connection of the last look: a test that waits for something looks often, and to open one takes a server a
-    /// hundred times as long as to answer.
+    /// The connection of the last look.
     looked: Mutex<Option<PgConnection>>,
 }
 
@@ -38,23 +37,8 @@ impl Place {
     pub(crate) async fn connection(&self) -> PgConnection {
         self.database.connect().await
     }
-
-    /// Returns the connection of the last look, or a new one if that is in use or was ended.
-    async fn look(&self) -> PgConnection {
-        let last = self.looked.lock().unwrap().take();
-        if let Some(mut last) = last
-            && last.ping().await.is_ok()
-        {
-            return last;
-        }
-        self.connection().await
-    }
-
-    fn looked(&self, connection: PgConnection) {
-        *self.looked.lock().unwrap() = Some(connection);
-    }
 }
 
 actix_persistence_sql_tests::stores_in! {
-    Place: PostgresOptions, PostgresJournal, PostgresSnapshotStore, PostgresStateStore
+    server Place: PgConnection, PostgresOptions, PostgresJournal, PostgresSnapshotStore, PostgresStateStore
 }

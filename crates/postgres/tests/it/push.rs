@@ -5,6 +5,7 @@ use std::time::Duration;
 use actix_persistence_journal_actor::{JournalHandle, JournalSettings};
 use actix_persistence_postgres::{PostgresJournal, PostgresOptions};
 use actix_persistence_query::{EventQuery, QuerySettings, RecordStream};
+use actix_persistence_sql_tests::until_number;
 use actix_persistence_storage_api::{EventOffset, EventSelection, Journal};
 use actix_persistence_store_actor::StoreThread;
 use futures_util::StreamExt;
@@ -13,7 +14,6 @@ use tokio::time::timeout;
 
 use crate::database::execute;
 use crate::place::{Place, id, store};
-use actix_persistence_sql_tests::until_number;
 
 /// Longer than anything takes that works, and shorter than the interval of a query that is to be told.
 const LONG: Duration = Duration::from_secs(60);

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use actix_persistence_sql_tests::until_number;
 use actix_persistence_sqlite::{SqliteJournal, SqliteOptions, SqliteSnapshotStore, Synchronous};
 use actix_persistence_storage_api::{
     Journal, PurgeProgress, SnapshotStore, StorageErrorKind, WriterId,
@@ -162,18 +163,14 @@ async fn rows_that_a_delete_or_a_purge_removed_are_not_missed() {
         .await
         .unwrap();
     let rows = "SELECT count(*) FROM event_journal";
-    while place.number(rows).await > 3 {
-        tokio::task::yield_now().await;
-    }
+    until_number(&place, rows, |number| number <= 3).await;
     drop(journal);
     let journal = place.journal().await;
     journal
         .delete_messages_to(&id("a"), 3.into())
         .await
         .unwrap();
-    while place.number(rows).await > 0 {
-        tokio::task::yield_now().await;
-    }
+    until_number(&place, rows, |number| number == 0).await;
     drop(journal);
     place.journal().await;
 }

@@ -1,5 +1,6 @@
 //! The contents of the tables, and the rows that they refuse.
 
+use actix_persistence_sql_tests::until_number;
 use actix_persistence_storage_api::Journal;
 
 use crate::place::{Place, id, store};
@@ -18,9 +19,7 @@ async fn ordering_follows_commits_and_is_never_used_again() {
         .delete_messages_to(&id("b"), 2.into())
         .await
         .unwrap();
-    while place.number(last).await > 3 {
-        tokio::task::yield_now().await;
-    }
+    until_number(&place, last, |number| number <= 3).await;
     drop(journal);
     let journal = place.journal().await;
     store(&journal, &id("a"), 1).await;
