@@ -65,7 +65,7 @@ impl Recipe for MariaDb {
             .args([
                 "--bind-address=127.0.0.1",
                 "--skip-name-resolve",
-                "--max-connections=200",
+                "--max-connections=400",
                 "--innodb-buffer-pool-size=64M",
                 "--innodb-log-file-size=64M",
             ]);

@@ -66,7 +66,7 @@ impl Recipe for Postgres {
         let settings = [
             port.as_str(),
             "listen_addresses=127.0.0.1",
-            "max_connections=200",
+            "max_connections=400",
             // None by default.
             "max_prepared_transactions=10",
             "shared_buffers=16MB",
