@@ -90,7 +90,7 @@ impl Run {
     }
 }
 
-/// The report of all runs; shown as what failed and why, a line for each conformance kit, and the closing line.
+/// The report of all runs; shown as a line for each conformance kit, what failed and why, and the closing line.
 #[derive(Default)]
 pub(crate) struct Report {
     runs: Vec<Run>,
@@ -128,6 +128,10 @@ impl Report {
         }
     }
 
+    fn failed(&self) -> impl Iterator<Item = &Run> {
+        self.runs.iter().filter(|run| !run.passed())
+    }
+
     fn sum(&self) -> Tally {
         let mut sum = Tally::default();
         for run in &self.runs {
@@ -139,7 +143,13 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for run in self.runs.iter().filter(|run| !run.passed()) {
+        for run in &self.runs {
+            if let Some(kit_of) = &run.kit_of {
+                let Tally { passed, failed, .. } = run.tally;
+                writeln!(f, "tck {kit_of}: {passed} passed, {failed} failed")?;
+            }
+        }
+        for run in self.failed() {
             writeln!(f, "{}: {}", run.name, run.verdict())?;
             for (test, lines) in run.failures.tests() {
                 writeln!(f, "  {test}")?;
@@ -148,10 +158,10 @@ impl fmt::Display for Report {
                 }
             }
         }
-        for run in &self.runs {
-            if let Some(kit_of) = &run.kit_of {
-                let Tally { passed, failed, .. } = run.tally;
-                writeln!(f, "tck {kit_of}: {passed} passed, {failed} failed")?;
+        // Once more without the reasons: whoever is shown the last lines alone has to learn at least which tests failed.
+        for run in self.failed() {
+            for (test, _) in run.failures.tests() {
+                writeln!(f, "failed: {} {test}", run.name)?;
             }
         }
         let sum = self.sum();
@@ -201,7 +211,7 @@ mod tests {
         let run = Run::counted("x tests/it".to_owned(), tally(3, 1, 0), failures);
         assert_eq!(
             report([run]).to_string(),
-            "x tests/it: FAILED: 1 test\n  m::b\n    no\n3 passed, 1 failed\n"
+            "x tests/it: FAILED: 1 test\n  m::b\n    no\nfailed: x tests/it m::b\n3 passed, 1 failed\n"
         );
     }
 
@@ -224,7 +234,7 @@ mod tests {
         assert!(!report.is_green());
         assert_eq!(
             report.to_string(),
-            "memory tck: FAILED: 2 tests\ntck memory: 98 passed, 2 failed\n98 passed, 2 failed\n"
+            "tck memory: 98 passed, 2 failed\nmemory tck: FAILED: 2 tests\n98 passed, 2 failed\n"
         );
     }
 
@@ -237,8 +247,8 @@ mod tests {
         assert!(!report.is_green());
         assert_eq!(
             report.to_string(),
-            "sqlite tck: FAILED: ended with signal: 6 (SIGABRT) before its closing line\n\
-             tck sqlite: 0 passed, 1 failed\n3 passed, 1 failed\n"
+            "tck sqlite: 0 passed, 1 failed\n\
+             sqlite tck: FAILED: ended with signal: 6 (SIGABRT) before its closing line\n3 passed, 1 failed\n"
         );
     }
 
