@@ -1,10 +1,43 @@
-//! The output of `cargo test --doc`.
+//! The crates that may have doctests, and the output of `cargo test --doc`.
 
+use std::fs;
+use std::io;
+use std::path::Path;
 use std::process::ExitStatus;
 
 use super::failures::Failures;
 use super::report::Run;
 use super::tally::Tally;
+
+/// Returns whether there may be a doctest in this folder of a crate: a fence, or an indented line of a doc comment, in its
+/// README or in any file of its sources.
+///
+/// Rustdoc needs a second to find that a crate has none.
+pub(crate) fn may_be_in(folder: &Path) -> bool {
+    may_show_code(&folder.join("README.md")) || may_show_code(&folder.join("src"))
+}
+
+fn may_show_code(path: &Path) -> bool {
+    if let Ok(mut entries) = fs::read_dir(path) {
+        return entries.any(|entry| entry.is_ok_and(|entry| may_show_code(&entry.path())));
+    }
+    match fs::read(path) {
+        Ok(text) => shows_code(&String::from_utf8_lossy(&text)),
+        // Rustdoc will say why a file cannot be read.
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
+fn shows_code(text: &str) -> bool {
+    text.lines().any(|line| {
+        let line = line.trim_start();
+        let of_doc = ["///", "//!"]
+            .iter()
+            .find_map(|start| line.strip_prefix(start));
+        let is_indented = of_doc.is_some_and(|text| text.starts_with("     "));
+        is_indented || line.contains("```") || line.contains("~~~")
+    })
+}
 
 /// Takes the output of `cargo test --doc` apart: a heading for each crate, then one closing line or two.
 #[derive(Default)]
@@ -55,6 +88,24 @@ mod tests {
 
     use super::super::report::Report;
     use super::*;
+
+    #[test]
+    fn a_crate_without_any_example_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, module) = (folder.path(), "src/deep/module.rs");
+        fs::create_dir_all(root.join("src/deep")).unwrap();
+        assert!(!may_be_in(root));
+        fs::write(root.join("README.md"), "Prose.\n").unwrap();
+        fs::write(root.join(module), "/// Prose.\nfn f() {}\n").unwrap();
+        assert!(!may_be_in(root));
+        for example in ["    //! ```\n", "///     f();\n", "/// ~~~\n"] {
+            fs::write(root.join(module), example).unwrap();
+            assert!(may_be_in(root), "{example}");
+        }
+        fs::write(root.join(module), "").unwrap();
+        fs::write(root.join("README.md"), "```\n").unwrap();
+        assert!(may_be_in(root));
+    }
 
     fn exit(code: i32) -> ExitStatus {
         ExitStatus::from_raw(code << 8)

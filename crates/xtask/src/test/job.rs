@@ -5,7 +5,7 @@ use std::process::{Command, ExitStatus};
 use cargo_metadata::Package;
 
 use super::Options;
-use super::doctests::Doctests;
+use super::doctests::{self, Doctests};
 use super::failures::Failures;
 use super::program::{self, TestProgram};
 use super::report::Run;
@@ -65,14 +65,16 @@ impl Job {
         self
     }
 
-    /// Makes the run of the doctests of these packages; `None` if none has a library.
+    /// Makes the run of the doctests of these packages; `None` if none of their libraries may have any.
     pub(crate) fn doctests(
         members: &[&Package],
         options: &Options,
         servers: &Servers,
     ) -> Option<Self> {
         let mut libraries = members.to_vec();
-        libraries.retain(|member| workspace::has_library(member));
+        libraries.retain(|member| {
+            workspace::has_library(member) && doctests::may_be_in(workspace::directory(member))
+        });
         if libraries.is_empty() {
             return None;
         }
