@@ -25,7 +25,7 @@ use report::{Report, Run};
 /// The packages and the tests to run.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Runs unit tests and the conformance kit only.
+    /// Runs unit tests and the conformance kit only, and nothing of the torture.
     #[arg(long)]
     quick: bool,
     /// Tests only this package; may be repeated.

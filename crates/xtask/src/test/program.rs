@@ -89,6 +89,9 @@ impl TestProgram {
     }
 }
 
+/// The package of the torture.
+const TORTURE: &str = "actix-persistence-torture";
+
 /// The variable that sets the number of tests of a program that run at once.
 const THREADS: &str = "RUST_TEST_THREADS";
 
@@ -117,7 +120,13 @@ pub(crate) fn build(
     command.args(["--no-run", "--message-format=json-render-diagnostics"]);
     select_packages(&mut command, members, options);
     if options.quick {
-        select_quick_targets(&mut command, members);
+        let is_wanted = |member: &&Package| !options.packages.is_empty() || is_quick(member);
+        let (quick, left_out): (Vec<&Package>, Vec<&Package>) =
+            members.iter().partition(|member| is_wanted(member));
+        for package in left_out {
+            command.args(["--exclude", package.name.as_str()]);
+        }
+        select_quick_targets(&mut command, &quick);
     } else {
         // Cargo would build the examples of each package, too, which no test runs.
         command.arg("--tests");
@@ -149,8 +158,21 @@ pub(crate) fn select_packages(command: &mut Command, members: &[&Package], optio
     }
 }
 
-/// Cargo refuses to select a kind of target that no package has, and builds a program that is selected by its kind even if
-/// its manifest says that it has no tests.
+/// Returns whether a quick run of the whole workspace has this package: one with unit tests or a kit, but not the torture,
+/// which takes long to compile and has hardly any.
+///
+/// The other packages have to be selected even if nothing of them is built: without them, cargo would build the dependencies
+/// of the rest with fewer features, and again for the next whole run.
+fn is_quick(package: &Package) -> bool {
+    let has_unit_tests = package.targets.iter().any(|target| {
+        target.test && (target.is_kind(TargetKind::Lib) || target.is_kind(TargetKind::Bin))
+    });
+    package.name.as_str() != TORTURE
+        && (has_unit_tests || workspace::has_kit(package) || !workspace::has_library(package))
+}
+
+/// Cargo refuses to select a kind of target that no package has, and builds a library or a program that is selected by its
+/// kind even if its manifest says that it has no tests.
 fn select_quick_targets(command: &mut Command, members: &[&Package]) {
     let is_tested = |target: &&Target| target.is_kind(TargetKind::Bin) && target.test;
     let targets = members.iter().flat_map(|member| &member.targets);
