@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestRunner};
 
 /// The number of programs to run unless [`PROGRAMS_VARIABLE`] says otherwise; `cargo xtask soak` does.
-const PROGRAMS: u32 = 3_000;
+const PROGRAMS: u32 = 2_000;
 const PROGRAMS_VARIABLE: &str = "ACTIX_PERSISTENCE_TEST_PROGRAMS";
 /// A program takes milliseconds; one that takes so long goes round in a circle.
 const HANGS_AFTER: Duration = Duration::from_secs(60);

