@@ -40,6 +40,23 @@ fn quick_runs_unit_tests_and_kits_only() {
 }
 
 #[test]
+fn a_quick_run_does_not_compile_a_library_without_tests_as_a_test() {
+    let fixture = Fixture::new().with_crate("alpha", "tck", GOOD_KIT);
+    fixture.write(
+        "crates/beta/Cargo.toml",
+        "[package]\nname = \"beta\"\nedition = \"2024\"\n\n[lib]\ntest = false\n",
+    );
+    let refuses = "#[cfg(test)]\ncompile_error!(\"it has no tests\");\n";
+    fixture.write("crates/beta/src/lib.rs", refuses);
+    let outcome = fixture.run(&["test", "--quick"]);
+    assert!(outcome.success, "{}", outcome.stderr);
+    assert_eq!(
+        outcome.end_from("tck"),
+        "tck alpha: 2 passed, 0 failed\n3 passed, 0 failed, 1 skipped\n"
+    );
+}
+
+#[test]
 fn a_crash_is_counted_and_named_and_the_rest_runs() {
     let fixture = Fixture::new()
         .with_crate("alpha", "tck", "fn main() { std::process::abort() }")
@@ -47,10 +64,10 @@ fn a_crash_is_counted_and_named_and_the_rest_runs() {
     let outcome = fixture.run(&["test"]);
     assert!(!outcome.success);
     assert_eq!(
-        outcome.end_from("alpha tck"),
-        "alpha tck: FAILED: ended with signal: 6 (SIGABRT) before its closing line\n\
-         tck alpha: 0 passed, 1 failed\n\
+        outcome.end_from("tck alpha"),
+        "tck alpha: 0 passed, 1 failed\n\
          tck beta: 2 passed, 0 failed\n\
+         alpha tck: FAILED: ended with signal: 6 (SIGABRT) before its closing line\n\
          4 passed, 1 failed, 1 skipped\n"
     );
 }
@@ -72,7 +89,7 @@ fn a_failed_test_is_a_failure() {
     );
     assert!(end.contains(message), "{end}");
     assert!(
-        end.ends_with("tck alpha: 2 passed, 0 failed\n2 passed, 1 failed, 1 skipped\n"),
+        end.ends_with("failed: alpha unit tests fails\n2 passed, 1 failed, 1 skipped\n"),
         "{end}"
     );
 }
