@@ -19,7 +19,7 @@ pub(crate) enum Happened {
     Synced = 5,
     /// The bytes are the path.
     Unlinked = 6,
-    /// The number is the length of the first path; the bytes are both.
+    /// The bytes are the old path and then the new one; the number is the length of the old one.
     Renamed = 7,
 }
 

@@ -45,7 +45,7 @@ impl Actor for PlainActor {
     type Context = Context<Self>;
 }
 
-/// Stores rows until this time, one at least.
+/// Asks the actor to store rows until this time, at least one.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct StoreRows {

@@ -114,7 +114,7 @@ pub async fn an_error_in_the_background_does_not_stop_the_removal_for_good(place
     assert_eq!(place.number(ROWS).await, 0);
 }
 
-/// The traces of a process that ends before it removes rows.
+/// A process that ends before it removes deleted rows leaves them behind: no read shows them.
 pub async fn deleted_rows_that_are_still_there_are_never_shown(place: &dyn Tables) {
     let journal = place.journal().await;
     store(&*journal, &id("a"), 10).await;

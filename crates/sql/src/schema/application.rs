@@ -28,7 +28,7 @@ pub(super) struct Application {
     sums: Vec<String>,
 }
 
-/// The value in the place of the version of a step that was begun and is not known to have ended.
+/// Stands in place of a version from the beginning of a step until the step is known to have ended.
 const BEGUN: i64 = 0;
 
 impl<D: Dialect> StoreSchema<D> {

@@ -18,8 +18,8 @@ use crate::schema::StoreSchema;
 use crate::values::Values;
 use crate::{ConnectionOf, Connector, Dialect, InvalidOption, Settings, SqlError, SqlxDatabase};
 
-/// The epoch of ids whose events record changes: below every epoch of an actor, however often an actor tries to take
-/// such an id over.
+/// The epoch of ids whose events record changes. It stays negative however often an actor tries to take such an id over;
+/// the epoch of an id of an actor is never negative.
 const EPOCH: i64 = i64::MIN / 2;
 
 /// The journal that gets an event with every change.

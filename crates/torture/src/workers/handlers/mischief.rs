@@ -76,7 +76,7 @@ pub(crate) enum Expectation {
 pub(crate) struct Plan {
     /// The mischief to be done.
     pub(crate) mischief: Mischief,
-    /// True if the rows come first.
+    /// True if the transaction stores all its rows before the mischief; otherwise the last one comes after it.
     pub(crate) rows_first: bool,
     /// The outcomes that are allowed.
     pub(crate) expected: Expectation,
