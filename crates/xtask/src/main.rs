@@ -22,6 +22,7 @@ mod planted;
 mod progress;
 mod rust_versions;
 mod servers;
+mod shared_builds;
 mod snippets;
 mod soak;
 mod sums;

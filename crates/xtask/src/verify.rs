@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use crate::progress::{Step, seconds};
 use crate::workspace::{self, Workspace, cargo};
-use crate::{child, dependency_rule, features, package, rust_versions, test, tidy};
+use crate::{child, dependency_rule, features, package, rust_versions, shared_builds, test, tidy};
 
 type Check = (&'static str, fn() -> anyhow::Result<bool>);
 
 /// The checks in their order, the cheap ones first.
-const CHECKS: [Check; 9] = [
+const CHECKS: [Check; 10] = [
     ("format", format),
     ("tidy", tidy),
     ("dependency rule", dependencies),
+    ("shared builds", shared_builds),
     ("oldest Rust", rust_versions),
     ("clippy", clippy),
     ("features", features::check),
@@ -58,6 +59,14 @@ fn tidy() -> anyhow::Result<bool> {
 
 fn dependencies() -> anyhow::Result<bool> {
     let violations = dependency_rule::check(&Workspace::load()?);
+    for violation in &violations {
+        println!("{violation}");
+    }
+    Ok(violations.is_empty())
+}
+
+fn shared_builds() -> anyhow::Result<bool> {
+    let violations = shared_builds::check()?;
     for violation in &violations {
         println!("{violation}");
     }

@@ -158,11 +158,11 @@ pub(crate) fn select_packages(command: &mut Command, members: &[&Package], optio
     }
 }
 
-/// Returns whether a quick run of the whole workspace has this package: one with unit tests or a kit, but not the torture,
-/// which takes long to compile and has hardly any.
+/// Returns whether a quick run of the whole workspace selects this package: not the torture, which takes long to compile for
+/// a few unit tests, and no library without unit tests and kit, which cargo would compile as a test.
 ///
-/// The other packages have to be selected even if nothing of them is built: without them, cargo would build the dependencies
-/// of the rest with fewer features, and again for the next whole run.
+/// A package without a library stays selected, though nothing of it may be built: its dependencies give those of the others
+/// the features that they have in a whole run, and cargo builds them once.
 fn is_quick(package: &Package) -> bool {
     let has_unit_tests = package.targets.iter().any(|target| {
         target.test && (target.is_kind(TargetKind::Lib) || target.is_kind(TargetKind::Bin))

@@ -158,7 +158,7 @@ impl fmt::Display for Report {
                 }
             }
         }
-        // Once more without the reasons: whoever is shown the last lines alone has to learn at least which tests failed.
+        // Once more without the reasons, for a reader who is shown the last lines alone.
         for run in self.failed() {
             for (test, _) in run.failures.tests() {
                 writeln!(f, "failed: {} {test}", run.name)?;
