@@ -91,6 +91,13 @@ impl Recipe for Postgres {
         command
     }
 
+    /// A process of the same user that has the number in the file of a killed server is taken for that server.
+    fn forget_killed(&self, site: &Site) -> bool {
+        let socket = site.folder.join(format!(".s.PGSQL.{}.lock", site.port));
+        let removed = [site.data().join("postmaster.pid"), socket].map(fs::remove_file);
+        removed.iter().any(Result::is_ok)
+    }
+
     fn is_ready(&self, site: &Site, process: u32) -> bool {
         let state = fs::read_to_string(site.data().join("postmaster.pid"));
         state.is_ok_and(|text| says_ready(&text, process))

@@ -22,6 +22,11 @@ pub(crate) trait Recipe: Sync {
     fn create(&self, site: &Site) -> Result<Command, ServerError>;
     /// Returns the command that runs the server in the foreground.
     fn serve(&self, site: &Site) -> Command;
+    /// Removes what a killed server has left and another process that has its number by now makes a new one refuse to
+    /// start for; returns whether there was anything.
+    fn forget_killed(&self, _site: &Site) -> bool {
+        false
+    }
     /// Returns whether the server with this process number takes connections.
     fn is_ready(&self, site: &Site, process: u32) -> bool;
     /// Returns the URL for clients.

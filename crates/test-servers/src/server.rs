@@ -176,6 +176,15 @@ impl Server {
     /// [`ServerError::NotStarted`] if it ended by itself; it can be tried again.
     pub fn restart(&mut self) -> Result<(), ServerError> {
         self.kill()?;
+        let started = self.start_once();
+        // Only then: with these files, a new server also frees the memory that the killed one has left.
+        if started.is_err() && self.recipe.forget_killed(&self.site) {
+            return self.start_once();
+        }
+        started
+    }
+
+    fn start_once(&mut self) -> Result<(), ServerError> {
         let mut command = self.recipe.serve(&self.site);
         self.process = Some(self.spawn(&mut command)?);
         let answered = self.wait_until_ready();

@@ -1,5 +1,6 @@
 //! Servers start, die, pause, and come back with the same address.
 
+use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;
@@ -63,6 +64,20 @@ fn a_killed_server_refuses_and_comes_back_at_the_same_address() {
         assert_eq!(server.url(), url);
         greeting(&connect(database, &server).unwrap()).unwrap();
     }
+}
+
+#[test]
+fn a_killed_server_comes_back_though_another_process_has_its_number() {
+    let (other, mut server) = (start(Database::Postgres), start(Database::Postgres));
+    let file_of = |server: &Server| server.socket_folder().join("data/postmaster.pid");
+    server.kill().unwrap();
+    let left = fs::read_to_string(file_of(&server)).unwrap();
+    let (_, rest) = left.split_once('\n').unwrap();
+    let number_of_other = fs::read_to_string(file_of(&other)).unwrap();
+    let number_of_other = number_of_other.lines().next().unwrap();
+    fs::write(file_of(&server), format!("{number_of_other}\n{rest}")).unwrap();
+    server.restart().unwrap();
+    greeting(&connect(Database::Postgres, &server).unwrap()).unwrap();
 }
 
 #[test]
