@@ -454,7 +454,7 @@ impl<D: Dialect> Journal for SqlJournal<D> {
     }
 
     async fn close(&self) {
-        self.sweeper.pause();
+        self.sweeper.pause().await;
         self.hints.end();
         self.connections.close().await;
     }

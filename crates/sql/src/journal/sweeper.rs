@@ -32,6 +32,8 @@ struct Work<D: Dialect> {
     /// The number of calls of `start` since the running task last looked, plus one while it runs.
     requests: AtomicUsize,
     is_paused: AtomicBool,
+    /// Held while a chunk is removed.
+    turn: tokio::sync::Mutex<()>,
 }
 
 impl<D: Dialect> Sweeper<D> {
@@ -49,13 +51,17 @@ impl<D: Dialect> Sweeper<D> {
                 chunk: Mutex::new(chunk),
                 requests,
                 is_paused: AtomicBool::new(false),
+                turn: tokio::sync::Mutex::default(),
             }),
         }
     }
 
-    /// Ends the task after the chunk at hand, until it is started again.
-    pub(super) fn pause(&self) {
+    /// Ends the task until it is started again, and returns after the chunk at hand.
+    ///
+    /// Without the wait, a chunk that is about to begin would open a connection after all were closed.
+    pub(super) async fn pause(&self) {
         self.work.is_paused.store(true, Ordering::Release);
+        drop(self.work.turn.lock().await);
     }
 
     /// Returns the current size of a transaction.
@@ -112,7 +118,12 @@ impl<D: Dialect> Work<D> {
     }
 
     async fn sweep_all(&self) -> Result<(), StorageError> {
-        while !self.is_paused() && self.sweep_chunk().await? {}
+        loop {
+            let _turn = self.turn.lock().await;
+            if self.is_paused() || !self.sweep_chunk().await? {
+                break;
+            }
+        }
         *self.chunk() = self.full_chunk;
         Ok(())
     }
