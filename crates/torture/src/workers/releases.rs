@@ -84,6 +84,7 @@ struct Shared {
 async fn live<E: EventForm, S: SnapshotForm>(told: Told, program: Program) -> anyhow::Result<()> {
     let config = Config::from_file(&program.config)?;
     let persistence = Persistence::open(config).await?;
+    persistence.ready().await?;
     let shared = Rc::new(Shared {
         scribe: Scribe::of(program.process),
         ended: Cell::new(false),

@@ -26,7 +26,7 @@ impl Heads {
     pub(super) fn of(journal: &Place, snapshots: Option<&Place>) -> anyhow::Result<Self> {
         let mut heads = Self::default();
         let id = id_of(journal);
-        if has_table(journal, "journal_metadata") {
+        if has_table(journal, "journal_metadata")? {
             let rows: Vec<(String, i64, i64)> = block_on(journal.rows(&format!(
                 "SELECT {id}, t.highest, t.deleted_to FROM journal_metadata t"
             )))?;
@@ -43,7 +43,7 @@ impl Heads {
             }
         }
         if let Some(place) = snapshots
-            && has_table(place, "snapshot")
+            && has_table(place, "snapshot")?
         {
             let rows: Vec<(String, i64)> = block_on(place.rows(&format!(
                 "SELECT {id}, MAX(t.sequence_nr) FROM snapshot t GROUP BY t.persistence_id"
@@ -61,9 +61,8 @@ impl Heads {
     }
 }
 
-fn has_table(place: &Place, table: &str) -> bool {
-    let sql = format!("SELECT COUNT(*) FROM {table}");
-    block_on(place.number(&sql)).is_ok()
+fn has_table(place: &Place, table: &str) -> anyhow::Result<bool> {
+    Ok(!block_on(place.columns(table))?.is_empty())
 }
 
 /// The way a life must see an id.

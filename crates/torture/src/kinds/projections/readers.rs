@@ -41,6 +41,11 @@ impl Readers {
         ))
     }
 
+    /// Of nothing, where a server may take back what it has shown.
+    pub(super) fn none() -> Self {
+        Self(Mutex::default())
+    }
+
     /// Returns all of them, each from where it is.
     pub(super) fn readings(&self) -> Vec<Reading> {
         let readers = hold(&self.0);

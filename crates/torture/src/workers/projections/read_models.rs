@@ -2,6 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use actix_persistence::Persistence;
 use actix_persistence::projection::{
@@ -25,6 +26,8 @@ pub(crate) const CHANGES: &str = "changes";
 /// One item in so many is refused after a part of its statements. Each takes its group along, whose items then have
 /// transactions of their own.
 const REFUSALS: u32 = 1_000;
+/// A share is held for longer than this, and a process that is stopped is stopped for longer, too.
+const SURELY_HELD: Duration = Duration::from_millis(200);
 
 /// The refusals of this process, if it has any: one item in so many is bad, where ids are parked, and refused in three of four
 /// attempts, whoever makes them.
@@ -124,7 +127,10 @@ impl AtLeastOnceHandler<EventEnvelope<Ticked>> for AtLeastOnce {
         let id = item.persistence_id.clone();
         let (nr, offset) = (item.sequence_nr as i64, item.offset.clone());
         let owner = Arc::clone(&self.owner);
+        let begun = Instant::now();
         let begun_in = self.epoch_of(id.slice()).await?;
+        // A process that was stopped meanwhile may have lost the share, and have it anew in another epoch.
+        let is_known = begun.elapsed() < SURELY_HELD;
         let work = SessionWork::new(move |session| {
             Box::pin(async move {
                 let select = "SELECT s.progress, s.epoch, l.owner FROM projection_share s LEFT JOIN projection_lease l
@@ -139,7 +145,8 @@ impl AtLeastOnceHandler<EventEnvelope<Ticked>> for AtLeastOnce {
                     let holder: Option<String> = share.get("owner")?;
                     let is_owner =
                         holder.is_some() && holder.as_deref() == owner.get().map(|owner| &**owner);
-                    is_holder = is_owner && share.get::<i64>("epoch")? as u64 == begun_in;
+                    is_holder =
+                        is_owner && is_known && share.get::<i64>("epoch")? as u64 == begun_in;
                     was_stored = has(&progress, id.slice(), &offset)?;
                 }
                 // One that is tried again waits until it was handled.
