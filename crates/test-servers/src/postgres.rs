@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rustix::process::Signal;
+
 use crate::error::ServerError;
 use crate::recipe::{Recipe, Site};
 
@@ -71,6 +73,8 @@ impl Recipe for Postgres {
             "max_prepared_transactions=10",
             "shared_buffers=16MB",
             "max_wal_size=256MB",
+            // In the folder of the server, and gone with it: elsewhere a server that is killed would leave it for good.
+            "dynamic_shared_memory_type=mmap",
             // A test that ends may leave a connection half-way, for which `DROP DATABASE` waits.
             "authentication_timeout=5s",
         ];
@@ -89,6 +93,11 @@ impl Recipe for Postgres {
             }
         }
         command
+    }
+
+    /// A killed server leaves a segment of shared memory of System V, of which a machine has 4,096.
+    fn end_at_once(&self) -> Option<Signal> {
+        Some(Signal::QUIT)
     }
 
     /// A process of the same user that has the number in the file of a killed server is taken for that server.

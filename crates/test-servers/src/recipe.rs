@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use rustix::process::Signal;
+
 use crate::certificate::Certificate;
 use crate::error::ServerError;
 
@@ -22,6 +24,10 @@ pub(crate) trait Recipe: Sync {
     fn create(&self, site: &Site) -> Result<Command, ServerError>;
     /// Returns the command that runs the server in the foreground.
     fn serve(&self, site: &Site) -> Command;
+    /// Returns the signal that ends the server at once, if a killed one would leave something outside its folder.
+    fn end_at_once(&self) -> Option<Signal> {
+        None
+    }
     /// Removes what a killed server has left and another process that has its number by now makes a new one refuse to
     /// start for; returns whether there was anything.
     fn forget_killed(&self, _site: &Site) -> bool {

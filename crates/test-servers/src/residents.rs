@@ -55,7 +55,7 @@ pub(crate) fn resume(folder: &Path) -> io::Result<()> {
 }
 
 /// A process that has ended meanwhile is no fault.
-fn send(process: Pid, signal: Signal) -> io::Result<()> {
+pub(crate) fn send(process: Pid, signal: Signal) -> io::Result<()> {
     match kill_process(process, signal) {
         Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
         Err(error) => Err(error.into()),

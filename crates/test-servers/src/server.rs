@@ -22,6 +22,8 @@ use crate::{port, programs, residents, secret};
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The interval of the questions.
 const INTERVAL: Duration = Duration::from_millis(20);
+/// The time that a server may take to end at once; then it is killed.
+const LONGEST_END: Duration = Duration::from_secs(2);
 /// The number of ports to try when another program took the first one.
 const TRIES: usize = 3;
 /// The number of lines of a log that an error shows; MariaDB ends its log with much advice.
@@ -271,6 +273,25 @@ impl Server {
             .map_err(ServerError::io(format!("run {name}")))
     }
 
+    /// Lets the server end, where a killed one would leave something outside its folder.
+    fn end_at_once(&mut self) {
+        let (Some(process), Some(signal)) = (&mut self.process, self.recipe.end_at_once()) else {
+            return;
+        };
+        if residents::send(Pid::from_child(process), signal).is_err() {
+            return;
+        }
+        let since = Instant::now();
+        while since.elapsed() < LONGEST_END {
+            if matches!(process.try_wait(), Ok(Some(_))) {
+                // Its number may mean another process from now on.
+                self.process = None;
+                return;
+            }
+            thread::sleep(INTERVAL);
+        }
+    }
+
     fn log_path(&self) -> PathBuf {
         self.home.folder().join("log")
     }
@@ -287,6 +308,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        self.end_at_once();
         // Processes that still live are killed with the home; here only the dead are reaped.
         let _ = self.kill();
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use actix_persistence_test_servers::{Database, Server};
@@ -13,6 +13,11 @@ const MAY_I_ENCRYPT: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 
 fn start(database: Database) -> Server {
     Server::start(database, Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap()
+}
+
+/// Returns the file in which PostgreSQL names its process.
+fn file_of(server: &Server) -> PathBuf {
+    server.socket_folder().join("data/postmaster.pid")
 }
 
 fn connect(database: Database, server: &Server) -> io::Result<TcpStream> {
@@ -43,6 +48,28 @@ fn a_started_server_answers_at_once_and_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_postgres_that_was_killed_and_started_again_leaves_no_shared_memory() {
+    let mut server = start(Database::Postgres);
+    server.kill().unwrap();
+    server.restart().unwrap();
+    let file = fs::read_to_string(file_of(&server)).unwrap();
+    let segment = file.lines().nth(6).unwrap();
+    let [_, number] = segment.split_whitespace().collect::<Vec<_>>()[..] else {
+        panic!("no segment: {file}");
+    };
+    let is_there = || {
+        let all = fs::read_to_string("/proc/sysvipc/shm").unwrap();
+        let mut numbers = all
+            .lines()
+            .filter_map(|line| line.split_whitespace().nth(1));
+        numbers.any(|other| other == number)
+    };
+    assert!(is_there());
+    drop(server);
+    assert!(!is_there());
+}
+
+#[test]
 fn a_killed_server_refuses_and_comes_back_at_the_same_address() {
     for database in Database::ALL {
         let mut server = start(database);
@@ -69,7 +96,6 @@ fn a_killed_server_refuses_and_comes_back_at_the_same_address() {
 #[test]
 fn a_killed_server_comes_back_though_another_process_has_its_number() {
     let (other, mut server) = (start(Database::Postgres), start(Database::Postgres));
-    let file_of = |server: &Server| server.socket_folder().join("data/postmaster.pid");
     server.kill().unwrap();
     let left = fs::read_to_string(file_of(&server)).unwrap();
     let (_, rest) = left.split_once('\n').unwrap();
