@@ -66,7 +66,7 @@ fn dependencies() -> anyhow::Result<bool> {
 }
 
 fn shared_builds() -> anyhow::Result<bool> {
-    let violations = shared_builds::check()?;
+    let violations = shared_builds::check(&Workspace::load()?)?;
     for violation in &violations {
         println!("{violation}");
     }

@@ -44,6 +44,7 @@ fn verify_runs_every_check_and_changes_nothing() {
             ("format", false),
             ("tidy", false),
             ("dependency rule", false),
+            ("shared builds", true),
             ("oldest Rust", true),
             ("clippy", true),
             ("features", true),
