@@ -454,9 +454,14 @@ impl<D: Dialect> Journal for SqlJournal<D> {
     }
 
     async fn close(&self) {
-        self.sweeper.pause().await;
+        let has_chunk = self.sweeper.pause();
         self.hints.end();
         self.connections.close().await;
+        if has_chunk {
+            // It may have been about to begin, and have opened a connection since.
+            self.sweeper.end_of_chunk().await;
+            self.connections.close().await;
+        }
     }
 
     fn event_queries(&self) -> Option<&dyn EventQueries> {

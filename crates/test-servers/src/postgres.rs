@@ -95,12 +95,13 @@ impl Recipe for Postgres {
         command
     }
 
-    /// A killed server leaves a segment of shared memory of System V, of which a machine has 4,096.
+    /// Ends it by an immediate shutdown: a killed server leaves a segment of shared memory of System V, of which a machine
+    /// has 4,096.
     fn end_at_once(&self) -> Option<Signal> {
         Some(Signal::QUIT)
     }
 
-    /// A process of the same user that has the number in the file of a killed server is taken for that server.
+    /// Removes the locks of the data and of the socket, which name a process.
     fn forget_killed(&self, site: &Site) -> bool {
         let socket = site.folder.join(format!(".s.PGSQL.{}.lock", site.port));
         let removed = [site.data().join("postmaster.pid"), socket].map(fs::remove_file);

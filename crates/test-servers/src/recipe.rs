@@ -28,8 +28,8 @@ pub(crate) trait Recipe: Sync {
     fn end_at_once(&self) -> Option<Signal> {
         None
     }
-    /// Removes what a killed server has left and another process that has its number by now makes a new one refuse to
-    /// start for; returns whether there was anything.
+    /// Removes the files by which a killed server seems to run still, if another process has its number by now. Returns
+    /// whether there were any.
     fn forget_killed(&self, _site: &Site) -> bool {
         false
     }

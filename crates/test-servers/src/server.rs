@@ -178,22 +178,25 @@ impl Server {
     /// [`ServerError::NotStarted`] if it ended by itself; it can be tried again.
     pub fn restart(&mut self) -> Result<(), ServerError> {
         self.kill()?;
-        let started = self.start_once();
-        // Only then: with these files, a new server also frees the memory that the killed one has left.
-        if started.is_err() && self.recipe.forget_killed(&self.site) {
-            return self.start_once();
+        let mut answered = self.serve();
+        // A first try leaves the files where they are: by them, a new server frees the memory of the killed one.
+        if answered.is_err() && self.process.is_none() {
+            self.kill()?;
+            if self.recipe.forget_killed(&self.site) {
+                answered = self.serve();
+            }
         }
-        started
-    }
-
-    fn start_once(&mut self) -> Result<(), ServerError> {
-        let mut command = self.recipe.serve(&self.site);
-        self.process = Some(self.spawn(&mut command)?);
-        let answered = self.wait_until_ready();
         if answered.is_err() {
             self.kill()?;
         }
         answered
+    }
+
+    /// Starts the server and waits until it answers; `process` is none after one that has ended by itself.
+    fn serve(&mut self) -> Result<(), ServerError> {
+        let mut command = self.recipe.serve(&self.site);
+        self.process = Some(self.spawn(&mut command)?);
+        self.wait_until_ready()
     }
 
     /// Stops every process of the server where it is (SIGSTOP): connections stay, nothing answers.

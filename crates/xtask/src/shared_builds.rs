@@ -24,13 +24,7 @@ pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<Vec<String>> {
 fn tree(arguments: &[&str]) -> anyhow::Result<String> {
     let mut command = workspace::cargo("tree");
     command
-        .args([
-            "--prefix",
-            "none",
-            "--no-dedupe",
-            "--format",
-            "{p}, features {f}",
-        ])
+        .args(["--prefix", "none", "--format", "{p}, features {f}"])
         .args(arguments);
     let (status, lines) = child::output(command)?;
     anyhow::ensure!(status.success(), "cargo tree failed, see above");
@@ -38,9 +32,9 @@ fn tree(arguments: &[&str]) -> anyhow::Result<String> {
 }
 
 fn built_twice(own: &str, of_all: &str) -> Vec<String> {
-    let of_all: BTreeSet<&str> = of_all.lines().collect();
-    let own: BTreeSet<&str> = own.lines().collect();
-    own.difference(&of_all)
+    let of_all = packages(of_all);
+    packages(own)
+        .difference(&of_all)
         // Our own crates have their path there, and features on purpose.
         .filter(|line| !line.contains("(/"))
         .map(|line| {
@@ -53,6 +47,13 @@ fn built_twice(own: &str, of_all: &str) -> Vec<String> {
         .collect()
 }
 
+/// Each package that cargo lists; it marks one that it has listed before.
+fn packages(tree: &str) -> BTreeSet<&str> {
+    tree.lines()
+        .map(|line| line.strip_suffix(" (*)").unwrap_or(line))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,7 +61,7 @@ mod tests {
     #[test]
     fn a_crate_with_other_features_is_named() {
         let own = "xtask v0.1.0 (/src/xtask), features \nsyn v3.0.9, features derive\nquote v1.0.0, features \n";
-        let of_all = "quote v1.0.0, features \nsyn v3.0.9, features derive,visit\n";
+        let of_all = "quote v1.0.0, features  (*)\nsyn v3.0.9, features derive,visit\n";
         let found = built_twice(own, of_all);
         assert_eq!(found.len(), 1);
         assert!(

@@ -12,6 +12,8 @@ use crate::{Dialect, JournalStatements};
 
 const SHORTEST_DELAY: Duration = Duration::from_millis(200);
 const LONGEST_DELAY: Duration = Duration::from_secs(60);
+/// The longest time for which closing waits for a chunk, beyond that for its connection.
+const LONGEST_CHUNK: Duration = Duration::from_secs(2);
 
 /// Removes deleted rows chunk by chunk, a transaction each, so that writers get their turn in between.
 ///
@@ -56,12 +58,15 @@ impl<D: Dialect> Sweeper<D> {
         }
     }
 
-    /// Ends the task until it is started again, and returns after the chunk at hand.
-    ///
-    /// Without the wait, a chunk that is about to begin would open a connection after all were closed.
-    pub(super) async fn pause(&self) {
+    /// Ends the task after the chunk at hand, until it is started again; returns whether there is such a chunk.
+    pub(super) fn pause(&self) -> bool {
         self.work.is_paused.store(true, Ordering::Release);
-        drop(self.work.turn.lock().await);
+        self.work.turn.try_lock().is_err()
+    }
+
+    /// Waits until the chunk at hand has ended, but not for long.
+    pub(super) async fn end_of_chunk(&self) {
+        let _ = tokio::time::timeout(LONGEST_CHUNK, self.work.turn.lock()).await;
     }
 
     /// Returns the current size of a transaction.

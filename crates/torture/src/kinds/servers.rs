@@ -188,7 +188,7 @@ impl<'a, 'r> Application<'a, 'r> {
         &mut self,
         mut is_enough: impl FnMut(Option<u64>) -> bool,
     ) -> anyhow::Result<()> {
-        let mut since = Instant::now();
+        let since = Instant::now();
         while !is_interrupted() {
             let line = self.worker.next_line()?;
             let line = line.context("the application has ended by itself, see its log")?;
@@ -197,9 +197,6 @@ impl<'a, 'r> Application<'a, 'r> {
                 _ => None,
             };
             let acknowledges = self.writers.hear(line);
-            if acknowledges {
-                since = Instant::now();
-            }
             if is_enough(at.filter(|_| acknowledges)) {
                 break;
             }

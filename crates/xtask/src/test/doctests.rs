@@ -9,8 +9,8 @@ use super::failures::Failures;
 use super::report::Run;
 use super::tally::Tally;
 
-/// Returns whether there may be a doctest in this folder of a crate: a fence, or an indented line of a doc comment, in its
-/// README or in any file of its sources.
+/// Returns whether there may be a doctest in this folder of a crate: a fence or an indented line in its README or in a doc
+/// comment of its sources, or documentation that is no line comment.
 ///
 /// Rustdoc needs a second to find that a crate has none.
 pub(crate) fn may_be_in(folder: &Path) -> bool {
@@ -22,21 +22,32 @@ fn may_show_code(path: &Path) -> bool {
         return entries.any(|entry| entry.is_ok_and(|entry| may_show_code(&entry.path())));
     }
     match fs::read(path) {
-        Ok(text) => shows_code(&String::from_utf8_lossy(&text)),
+        Ok(text) if path.extension().is_some_and(|end| end == "md") => {
+            shows_code(String::from_utf8_lossy(&text).lines())
+        }
+        Ok(text) => {
+            let text = String::from_utf8_lossy(&text);
+            let of_docs = |line| {
+                ["///", "//!"]
+                    .iter()
+                    .find_map(|start| str::strip_prefix(line, start))
+            };
+            let docs = text.lines().filter_map(|line| of_docs(line.trim_start()));
+            // One space is between the slashes and a line of Markdown.
+            shows_code(docs.map(|line| line.strip_prefix(' ').unwrap_or(line)))
+                || OTHER_DOCS.iter().any(|start| text.contains(start))
+        }
         // Rustdoc will say why a file cannot be read.
         Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
 }
 
-fn shows_code(text: &str) -> bool {
-    text.lines().any(|line| {
-        let line = line.trim_start();
-        let of_doc = ["///", "//!"]
-            .iter()
-            .find_map(|start| line.strip_prefix(start));
-        let is_indented = of_doc.is_some_and(|text| text.starts_with("     "));
-        is_indented || line.contains("```") || line.contains("~~~")
-    })
+/// The beginnings of documentation that is no line comment.
+const OTHER_DOCS: [&str; 3] = ["/**", "/*!", "#[doc = "];
+
+fn shows_code<'a>(mut markdown: impl Iterator<Item = &'a str>) -> bool {
+    let is_fence = |line: &str| line.contains("```") || line.contains("~~~");
+    markdown.any(|line| is_fence(line) || line.starts_with("    ") || line.starts_with('\t'))
 }
 
 /// Takes the output of `cargo test --doc` apart: a heading for each crate, then one closing line or two.
@@ -98,13 +109,21 @@ mod tests {
         fs::write(root.join("README.md"), "Prose.\n").unwrap();
         fs::write(root.join(module), "/// Prose.\nfn f() {}\n").unwrap();
         assert!(!may_be_in(root));
-        for example in ["    //! ```\n", "///     f();\n", "/// ~~~\n"] {
+        for example in [
+            "    //! ```\n",
+            "///     f();\n",
+            "/// ~~~\n",
+            "///\tf();\n",
+            "/** f */\n",
+        ] {
             fs::write(root.join(module), example).unwrap();
             assert!(may_be_in(root), "{example}");
         }
         fs::write(root.join(module), "").unwrap();
-        fs::write(root.join("README.md"), "```\n").unwrap();
-        assert!(may_be_in(root));
+        for example in ["```\n", "    f();\n"] {
+            fs::write(root.join("README.md"), example).unwrap();
+            assert!(may_be_in(root), "{example}");
+        }
     }
 
     fn exit(code: i32) -> ExitStatus {

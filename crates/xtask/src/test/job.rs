@@ -71,17 +71,15 @@ impl Job {
         options: &Options,
         servers: &Servers,
     ) -> Option<Self> {
-        let mut libraries = members.to_vec();
-        libraries.retain(|member| {
+        let is_wanted = |member: &Package| {
             workspace::has_library(member) && doctests::may_be_in(workspace::directory(member))
-        });
-        if libraries.is_empty() {
-            return None;
-        }
+        };
         let mut command = workspace::cargo("test");
         // Colours would hide the headings from us.
         command.args(["--doc", "--no-fail-fast", "--color=never"]);
-        program::select_packages(&mut command, &libraries, options);
+        if program::select_packages(&mut command, members, options, is_wanted).is_empty() {
+            return None;
+        }
         servers.tell(&mut command);
         Some(Self {
             name: "doctests".to_owned(),

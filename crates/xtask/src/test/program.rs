@@ -118,15 +118,11 @@ pub(crate) fn build(
     options: &Options,
 ) -> anyhow::Result<Option<Vec<TestProgram>>> {
     command.args(["--no-run", "--message-format=json-render-diagnostics"]);
-    select_packages(&mut command, members, options);
+    let is_wanted =
+        |member: &Package| !options.quick || !options.packages.is_empty() || is_quick(member);
+    let selected = select_packages(&mut command, members, options, is_wanted);
     if options.quick {
-        let is_wanted = |member: &&Package| !options.packages.is_empty() || is_quick(member);
-        let (quick, left_out): (Vec<&Package>, Vec<&Package>) =
-            members.iter().partition(|member| is_wanted(member));
-        for package in left_out {
-            command.args(["--exclude", package.name.as_str()]);
-        }
-        select_quick_targets(&mut command, &quick);
+        select_quick_targets(&mut command, &selected);
     } else {
         // Cargo would build the examples of each package, too, which no test runs.
         command.arg("--tests");
@@ -145,17 +141,28 @@ pub(crate) fn build(
     Ok(Some(programs))
 }
 
-/// Adds to a cargo command the packages, with all features; the workspace if they are all of it, for that is how they
-/// were built before.
-pub(crate) fn select_packages(command: &mut Command, members: &[&Package], options: &Options) {
+/// Adds to a cargo command the packages that are wanted, with all features, and returns them. If the whole workspace was asked
+/// for, they are the workspace without the others, for that is how they were built before.
+pub(crate) fn select_packages<'a>(
+    command: &mut Command,
+    members: &[&'a Package],
+    options: &Options,
+    is_wanted: impl Fn(&Package) -> bool,
+) -> Vec<&'a Package> {
+    let (wanted, others): (Vec<&Package>, Vec<&Package>) =
+        members.iter().partition(|member| is_wanted(member));
     command.arg("--all-features");
-    if options.packages.is_empty() {
-        command.arg("--workspace");
-    } else {
-        for member in members {
-            command.args(["--package", member.name.as_str()]);
+    let (argument, packages) = match options.packages.is_empty() {
+        true => {
+            command.arg("--workspace");
+            ("--exclude", &others)
         }
+        false => ("--package", &wanted),
+    };
+    for package in packages {
+        command.args([argument, package.name.as_str()]);
     }
+    wanted
 }
 
 /// Returns whether a quick run of the whole workspace selects this package: not the torture, which takes long to compile for

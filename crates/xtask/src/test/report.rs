@@ -149,7 +149,10 @@ impl fmt::Display for Report {
                 writeln!(f, "tck {kit_of}: {passed} passed, {failed} failed")?;
             }
         }
-        for run in self.failed() {
+        // What has no name but that of its program comes last: a reader may be shown the last lines alone.
+        let mut failed: Vec<_> = self.failed().collect();
+        failed.sort_by_key(|run| run.failures.tests().next().is_none());
+        for run in &failed {
             writeln!(f, "{}: {}", run.name, run.verdict())?;
             for (test, lines) in run.failures.tests() {
                 writeln!(f, "  {test}")?;
@@ -158,8 +161,8 @@ impl fmt::Display for Report {
                 }
             }
         }
-        // Once more without the reasons, for a reader who is shown the last lines alone.
-        for run in self.failed() {
+        // Once more without the reasons, which may be long.
+        for run in failed {
             for (test, _) in run.failures.tests() {
                 writeln!(f, "failed: {} {test}", run.name)?;
             }
@@ -249,6 +252,24 @@ mod tests {
             report.to_string(),
             "tck sqlite: 0 passed, 1 failed\n\
              sqlite tck: FAILED: ended with signal: 6 (SIGABRT) before its closing line\n3 passed, 1 failed\n"
+        );
+    }
+
+    #[test]
+    fn a_crash_is_named_after_failed_tests_and_their_lines() {
+        let mut failures = Failures::default();
+        for line in ["failures:", "---- m::b ----", "no", "test result: "] {
+            failures.hear(line);
+        }
+        let report = report([
+            run("x tck", None, None, 6),
+            Run::counted("y tests/it".to_owned(), tally(0, 1, 0), failures),
+        ]);
+        assert_eq!(
+            report.to_string(),
+            "y tests/it: FAILED: 1 test\n  m::b\n    no\n\
+             x tck: FAILED: ended with signal: 6 (SIGABRT) before its closing line\n\
+             failed: y tests/it m::b\n0 passed, 2 failed\n"
         );
     }
 

@@ -41,7 +41,7 @@ impl Readers {
         ))
     }
 
-    /// Of nothing, where a server may take back what it has shown.
+    /// Makes none, for a server that may take back what it has shown.
     pub(super) fn none() -> Self {
         Self(Mutex::default())
     }
