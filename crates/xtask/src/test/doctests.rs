@@ -1,54 +1,10 @@
-//! The crates that may have doctests, and the output of `cargo test --doc`.
+//! The output of `cargo test --doc`.
 
-use std::fs;
-use std::io;
-use std::path::Path;
 use std::process::ExitStatus;
 
 use super::failures::Failures;
 use super::report::Run;
 use super::tally::Tally;
-
-/// Returns whether there may be a doctest in this folder of a crate: a fence or an indented line in its README or in a doc
-/// comment of its sources, or documentation that is no line comment.
-///
-/// Rustdoc needs a second to find that a crate has none.
-pub(crate) fn may_be_in(folder: &Path) -> bool {
-    may_show_code(&folder.join("README.md")) || may_show_code(&folder.join("src"))
-}
-
-fn may_show_code(path: &Path) -> bool {
-    if let Ok(mut entries) = fs::read_dir(path) {
-        return entries.any(|entry| entry.is_ok_and(|entry| may_show_code(&entry.path())));
-    }
-    match fs::read(path) {
-        Ok(text) if path.extension().is_some_and(|end| end == "md") => {
-            shows_code(String::from_utf8_lossy(&text).lines())
-        }
-        Ok(text) => {
-            let text = String::from_utf8_lossy(&text);
-            let of_docs = |line| {
-                ["///", "//!"]
-                    .iter()
-                    .find_map(|start| str::strip_prefix(line, start))
-            };
-            let docs = text.lines().filter_map(|line| of_docs(line.trim_start()));
-            // One space is between the slashes and a line of Markdown.
-            shows_code(docs.map(|line| line.strip_prefix(' ').unwrap_or(line)))
-                || OTHER_DOCS.iter().any(|start| text.contains(start))
-        }
-        // Rustdoc will say why a file cannot be read.
-        Err(error) => error.kind() != io::ErrorKind::NotFound,
-    }
-}
-
-/// The beginnings of documentation that is no line comment.
-const OTHER_DOCS: [&str; 3] = ["/**", "/*!", "#[doc = "];
-
-fn shows_code<'a>(mut markdown: impl Iterator<Item = &'a str>) -> bool {
-    let is_fence = |line: &str| line.contains("```") || line.contains("~~~");
-    markdown.any(|line| is_fence(line) || line.starts_with("    ") || line.starts_with('\t'))
-}
 
 /// Takes the output of `cargo test --doc` apart: a heading for each crate, then one closing line or two.
 #[derive(Default)]
@@ -99,32 +55,6 @@ mod tests {
 
     use super::super::report::Report;
     use super::*;
-
-    #[test]
-    fn a_crate_without_any_example_is_left_out() {
-        let folder = tempfile::tempdir().unwrap();
-        let (root, module) = (folder.path(), "src/deep/module.rs");
-        fs::create_dir_all(root.join("src/deep")).unwrap();
-        assert!(!may_be_in(root));
-        fs::write(root.join("README.md"), "Prose.\n").unwrap();
-        fs::write(root.join(module), "/// Prose.\nfn f() {}\n").unwrap();
-        assert!(!may_be_in(root));
-        for example in [
-            "    //! ```\n",
-            "///     f();\n",
-            "/// ~~~\n",
-            "///\tf();\n",
-            "/** f */\n",
-        ] {
-            fs::write(root.join(module), example).unwrap();
-            assert!(may_be_in(root), "{example}");
-        }
-        fs::write(root.join(module), "").unwrap();
-        for example in ["```\n", "    f();\n"] {
-            fs::write(root.join("README.md"), example).unwrap();
-            assert!(may_be_in(root), "{example}");
-        }
-    }
 
     fn exit(code: i32) -> ExitStatus {
         ExitStatus::from_raw(code << 8)

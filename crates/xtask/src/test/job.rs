@@ -5,7 +5,7 @@ use std::process::{Command, ExitStatus};
 use cargo_metadata::Package;
 
 use super::Options;
-use super::doctests::{self, Doctests};
+use super::doctests::Doctests;
 use super::failures::Failures;
 use super::program::{self, TestProgram};
 use super::report::Run;
@@ -65,21 +65,21 @@ impl Job {
         self
     }
 
-    /// Makes the run of the doctests of these packages; `None` if none of their libraries may have any.
+    /// Makes the run of the doctests of these packages; `None` if none has a library.
     pub(crate) fn doctests(
         members: &[&Package],
         options: &Options,
         servers: &Servers,
     ) -> Option<Self> {
-        let is_wanted = |member: &Package| {
-            workspace::has_library(member) && doctests::may_be_in(workspace::directory(member))
-        };
+        let mut libraries = members.to_vec();
+        libraries.retain(|member| workspace::has_library(member));
+        if libraries.is_empty() {
+            return None;
+        }
         let mut command = workspace::cargo("test");
         // Colours would hide the headings from us.
         command.args(["--doc", "--no-fail-fast", "--color=never"]);
-        if program::select_packages(&mut command, members, options, is_wanted).is_empty() {
-            return None;
-        }
+        program::select_packages(&mut command, &libraries, options, |_| true);
         servers.tell(&mut command);
         Some(Self {
             name: "doctests".to_owned(),
