@@ -2,6 +2,7 @@
 #![allow(dead_code)] // not every test program uses all of it
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use actix_persistence_mysql::MysqlOptions;
 use actix_persistence_sql_tests::{after_the_runtime, url_of};
@@ -151,4 +152,13 @@ impl Drop for TestDatabase {
             }
         });
     }
+}
+
+/// Asks for transactions as the server knows them now. It looks again only if nobody has asked for a tenth of a second: two
+/// tests that asked in turn would be shown the same for ever.
+pub(crate) async fn fresh<T>(question: impl Future<Output = T>) -> T {
+    static ONE_AT_A_TIME: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+    let _one = ONE_AT_A_TIME.lock().await;
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    question.await
 }

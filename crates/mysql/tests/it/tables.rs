@@ -10,7 +10,7 @@ use actix_persistence_storage_api::{Journal, Origin, Plugin, Section};
 use async_trait::async_trait;
 use sqlx::AssertSqlSafe;
 
-use crate::database::{end_sessions, execute};
+use crate::database::{end_sessions, execute, fresh};
 use crate::place::Place;
 
 fn section_of(url: &str) -> Section {
@@ -121,10 +121,10 @@ impl OnServer for Place {
     async fn until_waiting(&self, calls: i64) {
         let waiting = "SELECT COUNT(*) FROM information_schema.innodb_trx AS t JOIN information_schema.processlist AS p \
             ON p.id = t.trx_mysql_thread_id WHERE p.db = DATABASE() AND t.trx_state = 'LOCK WAIT'";
-        while self.number(waiting).await < calls {
-            // The server looks again only for somebody who has not asked for a tenth of a second.
-            tokio::time::sleep(Duration::from_millis(150)).await;
-        }
+        let until_so = async { while fresh(self.number(waiting)).await < calls {} };
+        // One that has waited for as long as it may has given up, and is never seen.
+        let seen = tokio::time::timeout(Duration::from_secs(60), until_so).await;
+        seen.expect("a call waits until it is seen");
     }
 
     async fn end_sessions(&self) {
