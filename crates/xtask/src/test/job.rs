@@ -19,6 +19,8 @@ pub(crate) struct Job {
     pub(crate) name: String,
     /// The number of servers that its package needs.
     pub(crate) servers: usize,
+    /// The size of a program that needs no server, in bytes: about as long as it takes.
+    pub(crate) size: u64,
     command: Option<Command>,
     count: Count,
 }
@@ -42,6 +44,10 @@ impl Job {
         Self {
             name: program.to_string(),
             servers: program.servers(),
+            size: match program.servers() {
+                0 => program.size(),
+                _ => 0,
+            },
             command: Some(command),
             count: Count::Program {
                 kit_of,
@@ -84,6 +90,7 @@ impl Job {
         Some(Self {
             name: "doctests".to_owned(),
             servers: 0,
+            size: 0,
             command: Some(command),
             count: Count::Doctests(Doctests::default()),
         })

@@ -28,12 +28,12 @@ struct Shared {
 /// waited for; then no other is begun.
 ///
 /// Those that need most servers are begun first, because they take longest; then the doctests, so that they do not run alone
-/// in the end.
+/// in the end; then large programs before small ones.
 pub(crate) fn run_all(jobs: Vec<Job>, at_once: usize) -> io::Result<Vec<Run>> {
     let mut waiting: VecDeque<_> = jobs.into_iter().enumerate().collect();
     waiting
         .make_contiguous()
-        .sort_by_key(|(_, job)| std::cmp::Reverse((job.servers, job.is_doctests())));
+        .sort_by_key(|(_, job)| std::cmp::Reverse((job.servers, job.is_doctests(), job.size)));
     let shared = Mutex::new(Shared {
         waiting,
         screen: Screen::default(),

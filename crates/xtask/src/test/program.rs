@@ -5,7 +5,7 @@
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::Command;
-use std::{env, fmt, thread};
+use std::{env, fmt, fs, thread};
 
 use cargo_metadata::{Artifact, Message, Package, Target, TargetKind};
 
@@ -81,6 +81,11 @@ impl TestProgram {
     /// Returns the number of servers that its package needs.
     pub(crate) fn servers(&self) -> usize {
         self.servers
+    }
+
+    /// Returns the size of the program, in bytes.
+    pub(crate) fn size(&self) -> u64 {
+        fs::metadata(&self.executable).map_or(0, |file| file.len())
     }
 
     /// The crate whose conformance kit this is, if it is one.
