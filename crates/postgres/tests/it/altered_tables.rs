@@ -103,7 +103,10 @@ async fn a_transaction_that_alters_what_it_has_read_is_no_trouble() {
 #[tokio::test]
 async fn what_others_have_altered_is_trouble_that_passes() {
     let place = place().await;
-    let store = place.open().await;
+    // One connection, so that it is the same for each transaction.
+    let section = place.section().with("writers", 1);
+    let extensions = StateExtensions::default();
+    let store = Tables::state_store_with(&place, section, &extensions).await;
     let read = || {
         SessionWork::new(|session| {
             Box::pin(async move { Ok(session.select(READ, []).await.map(drop)?) })
