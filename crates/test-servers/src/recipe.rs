@@ -28,8 +28,8 @@ pub(crate) trait Recipe: Sync {
     fn end_at_once(&self) -> Option<Signal> {
         None
     }
-    /// Removes the files by which a killed server seems to run still, if another process has its number by now. Returns
-    /// whether there were any.
+    /// Removes the files by which a killed server seems to run still, and returns whether there were any. While they are
+    /// there, no new server starts if another process has the number in them.
     fn forget_killed(&self, _site: &Site) -> bool {
         false
     }

@@ -29,7 +29,7 @@ const TRIES: usize = 3;
 /// The number of lines of a log that an error shows; MariaDB ends its log with much advice.
 const LAST_LINES: usize = 40;
 
-/// A server of its own; dropped, it is killed and its data is gone.
+/// A server of its own; when it is dropped, its processes have ended and its data is gone.
 pub struct Server {
     recipe: &'static dyn Recipe,
     account: Account,

@@ -11,6 +11,7 @@ use crate::test::job::Job;
 use crate::test::lanes;
 use crate::test::program::{self, TestProgram};
 use crate::test::report::{Report, Run};
+use crate::torture;
 use crate::workspace::{self, Workspace};
 
 /// Tests that are longer, and stricter, when a variable says so.
@@ -32,7 +33,7 @@ struct LongTest {
 const LONG_TESTS: [LongTest; 10] = [
     LongTest {
         name: "snapshots that are removed or rolled back between two lives",
-        package: "actix-persistence-torture",
+        package: torture::PACKAGE,
         program: "it",
         filter: "lost_snapshots::",
         variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
@@ -40,7 +41,7 @@ const LONG_TESTS: [LongTest; 10] = [
     },
     LongTest {
         name: "real processes that fight over ids, are stopped for a while, and are killed",
-        package: "actix-persistence-torture",
+        package: torture::PACKAGE,
         program: "it",
         filter: "::fight",
         variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
@@ -48,7 +49,7 @@ const LONG_TESTS: [LongTest; 10] = [
     },
     LongTest {
         name: "projections and readers beside processes and servers that are killed",
-        package: "actix-persistence-torture",
+        package: torture::PACKAGE,
         program: "it",
         filter: "::projections",
         variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
@@ -96,7 +97,7 @@ const LONG_TESTS: [LongTest; 10] = [
     },
     LongTest {
         name: "two processes behind a load balancer that knows nothing of ids",
-        package: "actix-persistence-torture",
+        package: torture::PACKAGE,
         program: "it",
         filter: "round_robin::",
         variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),

@@ -13,7 +13,8 @@ use crate::servers::Servers;
 use crate::sums::LEDGER;
 use crate::workspace::{self, Workspace};
 
-const PACKAGE: &str = "actix-persistence-torture";
+/// The package of the torture.
+pub(crate) const PACKAGE: &str = "actix-persistence-torture";
 
 /// The arguments of the task; the program `torture` reads most of them.
 #[derive(clap::Args)]

@@ -1,5 +1,6 @@
 //! `cargo xtask verify`: everything CI and reviewers care about; changes nothing.
 
+use std::fmt::Display;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
@@ -50,35 +51,19 @@ fn format() -> anyhow::Result<bool> {
 }
 
 fn tidy() -> anyhow::Result<bool> {
-    let violations = tidy::check(&workspace::root())?;
-    for violation in &violations {
-        println!("{violation}");
-    }
-    Ok(violations.is_empty())
+    Ok(is_free_of(&tidy::check(&workspace::root())?))
 }
 
 fn dependencies() -> anyhow::Result<bool> {
-    let violations = dependency_rule::check(&Workspace::load()?);
-    for violation in &violations {
-        println!("{violation}");
-    }
-    Ok(violations.is_empty())
+    Ok(is_free_of(&dependency_rule::check(&Workspace::load()?)))
 }
 
 fn shared_builds() -> anyhow::Result<bool> {
-    let violations = shared_builds::check(&Workspace::load()?)?;
-    for violation in &violations {
-        println!("{violation}");
-    }
-    Ok(violations.is_empty())
+    Ok(is_free_of(&shared_builds::check(&Workspace::load()?)?))
 }
 
 fn rust_versions() -> anyhow::Result<bool> {
-    let violations = rust_versions::check(&Workspace::load()?);
-    for violation in &violations {
-        println!("{violation}");
-    }
-    Ok(violations.is_empty())
+    Ok(is_free_of(&rust_versions::check(&Workspace::load()?)))
 }
 
 fn clippy() -> anyhow::Result<bool> {
@@ -94,6 +79,14 @@ fn rustdoc() -> anyhow::Result<bool> {
         .args(["--workspace", "--all-features", "--no-deps"])
         .env("RUSTDOCFLAGS", "-D warnings");
     succeeds(command)
+}
+
+/// Prints the violations, and returns whether there is none.
+fn is_free_of(violations: &[impl Display]) -> bool {
+    for violation in violations {
+        println!("{violation}");
+    }
+    violations.is_empty()
 }
 
 fn succeeds(command: Command) -> anyhow::Result<bool> {

@@ -19,7 +19,7 @@ pub(crate) struct Job {
     pub(crate) name: String,
     /// The number of servers that its package needs.
     pub(crate) servers: usize,
-    /// The size of a program that needs no server, in bytes: about as long as it takes.
+    /// The size of a program that needs no server, in bytes: a large one takes long, as a rule.
     pub(crate) size: u64,
     command: Option<Command>,
     count: Count,

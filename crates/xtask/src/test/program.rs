@@ -12,6 +12,7 @@ use cargo_metadata::{Artifact, Message, Package, Target, TargetKind};
 use super::Options;
 use crate::child;
 use crate::servers;
+use crate::torture;
 use crate::workspace;
 
 /// The kind of a test program, in the order they run within a crate.
@@ -93,9 +94,6 @@ impl TestProgram {
         (self.kind == Kind::Kit).then_some(&self.crate_name)
     }
 }
-
-/// The package of the torture.
-const TORTURE: &str = "actix-persistence-torture";
 
 /// The variable that sets the number of tests of a program that run at once.
 const THREADS: &str = "RUST_TEST_THREADS";
@@ -179,7 +177,7 @@ fn is_quick(package: &Package) -> bool {
     let has_unit_tests = package.targets.iter().any(|target| {
         target.test && (target.is_kind(TargetKind::Lib) || target.is_kind(TargetKind::Bin))
     });
-    package.name.as_str() != TORTURE
+    package.name.as_str() != torture::PACKAGE
         && (has_unit_tests || workspace::has_kit(package) || !workspace::has_library(package))
 }
 

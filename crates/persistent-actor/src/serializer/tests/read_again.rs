@@ -247,26 +247,16 @@ fn a_value_of_any_depth_is_refused_without_touching_the_stack() {
 /// A list goes through the code of a short one and the scan, which alone counts what is in it; a text through everything.
 #[test]
 fn a_plain_list_of_bytes_is_stored_and_read_up_to_the_hard_limit() {
+    let fits = HARD_PAYLOAD_LIMIT;
     // Both have five bytes before their contents.
-    let longest = HARD_PAYLOAD_LIMIT - 5;
-    let stored = |value: &str| {
-        encodes_and_decodes(
-            Serializer::MessagePack,
-            &value.to_owned(),
-            HARD_PAYLOAD_LIMIT,
-        )
-    };
-    assert!(stored(&"x".repeat(longest)));
-    let pixels = |number: usize| vec![7_u8; number];
-    let short = pixels(1_000_000);
-    assert!(encodes_and_decodes(
-        Serializer::MessagePack,
-        &short,
-        HARD_PAYLOAD_LIMIT
-    ));
+    let longest = fits - 5;
+    let text = "x".repeat(longest);
+    assert!(encodes_and_decodes(Serializer::MessagePack, &text, fits));
+    let short = vec![7_u8; 1_000_000];
+    assert!(encodes_and_decodes(Serializer::MessagePack, &short, fits));
     let mut bytes = vec![0xdd];
     bytes.extend(u32::try_from(longest).unwrap().to_be_bytes());
-    bytes.extend(pixels(longest));
+    bytes.resize(bytes.len() + longest, 7);
     assert_eq!(message_pack_scan::check(&bytes), Ok(()));
 }
 
