@@ -3,6 +3,7 @@
 use std::env;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -272,6 +273,8 @@ impl Server {
             .stdin(Stdio::null())
             .stdout(stdout)
             .stderr(stderr)
+            // Ctrl-C on a terminal is for whoever uses it, and ends it in order.
+            .process_group(0)
             .spawn()
             .map_err(ServerError::io(format!("run {name}")))
     }
@@ -281,7 +284,12 @@ impl Server {
         let (Some(process), Some(signal)) = (&mut self.process, self.recipe.end_at_once()) else {
             return;
         };
-        if residents::send(Pid::from_child(process), signal).is_err() {
+        let asked = residents::send(Pid::from_child(process), signal);
+        // A suspended one hears of it when it goes on.
+        if asked
+            .and_then(|()| residents::resume(self.home.folder()))
+            .is_err()
+        {
             return;
         }
         let since = Instant::now();

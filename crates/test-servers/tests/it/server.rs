@@ -48,10 +48,12 @@ fn a_started_server_answers_at_once_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_postgres_that_was_killed_and_started_again_leaves_no_shared_memory() {
+fn a_postgres_that_was_killed_started_again_and_suspended_leaves_no_memory() {
     let mut server = start(Database::Postgres);
     server.kill().unwrap();
     server.restart().unwrap();
+    // Its end must not wait for someone who lets it go on.
+    server.suspend().unwrap();
     let file = fs::read_to_string(file_of(&server)).unwrap();
     let segment = file.lines().nth(6).unwrap();
     let [_, number] = segment.split_whitespace().collect::<Vec<_>>()[..] else {
