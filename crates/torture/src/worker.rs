@@ -20,8 +20,8 @@ use crate::{Line, is_interrupted};
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The time between two looks whether someone pressed Ctrl-C.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// The time for which a process may go on once something is violated: it may end as it should, and say what is wrong
-/// besides.
+/// The time for which a process may go on once something is violated, or the run is interrupted: it may end as it should,
+/// and say what is wrong besides.
 const GRACE: Duration = Duration::from_secs(5);
 /// The number of lines of its log that an error shows.
 const LAST_LINES: usize = 40;
@@ -90,7 +90,7 @@ impl WorkerBuilder {
             lines: whole_lines(output),
             log: self.log,
             run_has_failed: self.run_has_failed,
-            failed_at: None,
+            to_end_since: None,
             is_cut_short: false,
         })
     }
@@ -104,8 +104,8 @@ pub struct Worker {
     lines: Receiver<String>,
     log: PathBuf,
     run_has_failed: Arc<AtomicBool>,
-    /// The moment at which this process was seen to go on although the run had failed.
-    failed_at: Option<Instant>,
+    /// The moment at which this process was seen to go on although the run had failed or was interrupted.
+    to_end_since: Option<Instant>,
     /// True if it was killed because of that.
     is_cut_short: bool,
 }
@@ -151,13 +151,14 @@ impl Worker {
         ))
     }
 
-    /// Kills it if it goes on for too long in a run that has failed.
+    /// Kills it if it goes on for too long, and says something all the time, in a run that has failed or is interrupted.
     fn cut_short(&mut self) -> anyhow::Result<()> {
-        if !self.run_has_failed.load(Ordering::Relaxed) || self.is_cut_short {
+        let is_to_end = self.run_has_failed.load(Ordering::Relaxed) || is_interrupted();
+        if !is_to_end || self.is_cut_short {
             return Ok(());
         }
-        let failed_at = *self.failed_at.get_or_insert_with(Instant::now);
-        if failed_at.elapsed() > GRACE {
+        let since = *self.to_end_since.get_or_insert_with(Instant::now);
+        if since.elapsed() > GRACE {
             self.is_cut_short = true;
             self.kill()?;
         }
