@@ -48,7 +48,7 @@ fn a_started_server_answers_at_once_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_postgres_that_was_killed_started_again_and_suspended_leaves_no_memory() {
+fn a_postgres_killed_started_again_and_suspended_leaves_no_memory() {
     let mut server = start(Database::Postgres);
     server.kill().unwrap();
     server.restart().unwrap();
