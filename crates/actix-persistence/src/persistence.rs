@@ -259,9 +259,13 @@ impl Persistence {
     /// Waits until every store has answered everything it was asked, so that snapshots and deletes are done that no
     /// code waits for. [`stop`](Self::stop) does this too, for a program that ends.
     ///
+    /// No snapshot of any actor waits for its pace meanwhile.
+    ///
     /// # Cancel safety
     /// Has no effect that could be lost.
     pub async fn drained(&self) {
+        let snapshots = self.0.stores.snapshot_stores.entries();
+        let _hurries: Vec<_> = snapshots.map(|entry| entry.handle.pace().hurry()).collect();
         for store in self.0.stores.all() {
             store.drained().await;
         }

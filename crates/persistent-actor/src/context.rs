@@ -447,6 +447,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         let requests = std::mem::take(&mut self.store_responses);
         let step = self.retention_step.take();
         if !requests.is_empty() || step.is_some() {
+            self.hurry_snapshots();
             let (step, keep) = (OptionFuture::from(step), Rc::clone(&self.keep));
             let rest = async move {
                 join!(requests.finish(), step);
@@ -463,6 +464,13 @@ impl<A: PersistentActor> PersistentContext<A> {
                 .with_message("the actor ended before its store answered");
             PersistError::Unknown(error)
         });
+    }
+
+    /// Lets no snapshot of the actor wait for its pace: it is to end, and its snapshots and its id are to be free.
+    pub(crate) fn hurry_snapshots(&self) {
+        if let Some(snapshots) = self.environment.stores.snapshot_store() {
+            snapshots.hurry(&self.persistence_id);
+        }
     }
 
     /// Spawns a future that a stop of everything does not wait for.

@@ -9,7 +9,7 @@ use actix_persistence_storage_api::{
     SnapshotRecord, SnapshotStore, StorageError,
 };
 use actix_persistence_store_actor::{
-    OrderedFront, OrderedFrontSettings, Reply, StoreHealth, StoreThread,
+    OrderedFront, OrderedFrontSettings, Pace, Reply, StoreHealth, StoreThread,
 };
 use tokio::runtime::Handle;
 
@@ -30,6 +30,7 @@ struct Inner {
     store: Arc<dyn SnapshotStore>,
     settings: SnapshotSettings,
     capabilities: SnapshotCapabilities,
+    pace: Pace,
 }
 
 impl SnapshotHandle {
@@ -69,6 +70,7 @@ impl SnapshotHandle {
                     thread,
                 ),
                 capabilities: store.capabilities(),
+                pace: Pace::new(settings.bytes_per_second, settings.save_timeout / 2),
                 store,
                 settings,
             }),
@@ -103,9 +105,22 @@ impl SnapshotHandle {
         payload: Payload,
     ) -> Reply<Result<(), StorageError>> {
         let (store, id) = (self.store().clone(), metadata.persistence_id.clone());
-        self.change(Operation::SaveSnapshot, id, async move {
-            store.save(metadata, payload).await
-        })
+        let bytes = payload.len() + metadata.metadata.as_ref().map_or(0, Payload::len);
+        let call = async move { store.save(metadata, payload).await };
+        let Inner { front, pace, .. } = &*self.inner;
+        let limit = self.settings().save_timeout;
+        front.ask_at_pace(pace, bytes, Operation::SaveSnapshot, id, limit, call)
+    }
+
+    /// Returns the [pace](SnapshotSettings::bytes_per_second) of saves.
+    pub fn pace(&self) -> &Pace {
+        &self.inner.pace
+    }
+
+    /// Lets the saves of an id go at once that wait for the pace, and those that have been asked for by now; not those that
+    /// wait until the store is initialised.
+    pub fn hurry(&self, persistence_id: &PersistenceId) {
+        self.inner.front.hurry(persistence_id);
     }
 
     /// Deletes one snapshot of an id.
@@ -182,11 +197,12 @@ impl SnapshotHandle {
         &self.inner.store
     }
 
-    /// Waits for a moment in which no request is queued and no call is in flight.
+    /// Waits for a moment in which no request is queued and no call is in flight; meanwhile no save waits for the pace.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
     pub async fn drained(&self) {
+        let _hurry = self.inner.pace.hurry();
         self.inner.front.drained().await;
     }
 

@@ -28,6 +28,12 @@ pub struct SnapshotSettings {
     pub max_held_requests: usize,
     /// The number of calls that run at the same time, each for another id; 0 counts as 1.
     pub max_concurrent_calls: usize,
+    /// The bytes of snapshots, as they are stored, that are saved each second, so that they do not hold events up; 0 saves
+    /// each at once.
+    ///
+    /// A save waits for this for half of `save_timeout` at most, and not while another request of its id waits for it, its id
+    /// is in a [hurry](crate::SnapshotHandle::hurry), or its asker has left. The wait takes no place from other calls.
+    pub bytes_per_second: u64,
     /// True if recoveries pass over a snapshot that cannot be used, unless their actor decides; the recovery
     /// reads this setting, not the store.
     pub snapshot_is_optional: bool,
@@ -35,7 +41,7 @@ pub struct SnapshotSettings {
 
 impl SnapshotSettings {
     /// Returns the defaults: [`BreakerSettings::snapshot_store`], 30 s to initialise and to load, 60 s to save, 10,000
-    /// requests held, 16 calls at once, no snapshot optional.
+    /// requests held, 16 calls at once, 8 MiB a second, no snapshot optional.
     pub fn new(plugin_id: impl Into<Arc<str>>) -> Self {
         Self {
             plugin_id: plugin_id.into(),
@@ -45,6 +51,7 @@ impl SnapshotSettings {
             save_timeout: Duration::from_secs(60),
             max_held_requests: 10_000,
             max_concurrent_calls: 16,
+            bytes_per_second: 8 * 1024 * 1024,
             snapshot_is_optional: false,
         }
     }

@@ -20,6 +20,7 @@ mod company;
 mod log_limiter;
 mod observed;
 mod outstanding;
+mod pace;
 mod pulse;
 mod recovery_permits;
 mod splitting;
@@ -46,6 +47,7 @@ pub use company::Company;
 pub use log_limiter::LogLimiter;
 pub use observed::Observed;
 pub use outstanding::{Outstanding, Ticket};
+pub use pace::{Hurry, Pace};
 pub use splitting::{GUILTY_ENOUGH, may_be_one_request, neighbour_failed};
 
 pub use recovery_permits::{RecoveryPermit, RecoveryPermits};

@@ -20,6 +20,7 @@ use crate::circuit_breaker::BreakerSettings;
 use crate::deadline::deadline_after;
 use crate::front::Front;
 use crate::outstanding::Outstanding;
+use crate::pace::Pace;
 use crate::refusal::Refuse;
 use crate::reply::Reply;
 use crate::slot::Slot;
@@ -28,7 +29,7 @@ use crate::store_service::StoreService;
 use crate::store_thread::StoreThread;
 use dispatcher::Dispatcher;
 pub use groups::{GroupLimits, GroupResult, Groups};
-use request::{Asked, Grouped, Job, Request};
+use request::{Asked, Grouped, Job, Paced, Request};
 use store_calls::StoreCalls;
 
 /// The settings of an [`OrderedFront`].
@@ -98,6 +99,38 @@ impl OrderedFront {
         self.send(Ask::new(operation, persistence_id), limit, |slot| {
             Box::new(Asked { slot, call })
         })
+    }
+
+    /// Asks for a write as [`ask`](Self::ask) does, but brings so many bytes to the store, at this pace.
+    ///
+    /// The wait for the pace is part of the wait for the turn, but takes no place from other calls. It ends if another
+    /// request of the id waits for this one, if the id is in a [hurry](Self::hurry), and if the asker leaves: the write is
+    /// made then, too.
+    pub fn ask_at_pace<T: Send + 'static>(
+        &self,
+        pace: &Pace,
+        bytes: usize,
+        operation: Operation,
+        persistence_id: PersistenceId,
+        limit: Duration,
+        call: impl Future<Output = Result<T, StorageError>> + Send + 'static,
+    ) -> Reply<Result<T, StorageError>> {
+        let pace = pace.clone();
+        self.send(Ask::new(operation, persistence_id), limit, |slot| {
+            let asked = Asked { slot, call };
+            let latest = pace.latest();
+            Box::new(Paced {
+                asked,
+                pace,
+                bytes,
+                latest,
+            })
+        })
+    }
+
+    /// Lets the requests of an id go at once that have been asked [at a pace](Self::ask_at_pace).
+    pub fn hurry(&self, persistence_id: &PersistenceId) {
+        self.front.service().hurry(persistence_id);
     }
 
     /// Asks as [`ask`](Self::ask) does, but about no persistence id: the requests of one queue are served in order, and

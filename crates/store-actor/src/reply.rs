@@ -12,7 +12,8 @@ use tokio::sync::oneshot;
 /// Whatever happens on the way - a panic, a call that hangs, a runtime that ends - is an answer too.
 /// Polling it needs no runtime of any kind.
 ///
-/// Dropping it before the request was handed to the store cancels the request; afterwards the store goes on, unseen.
+/// Dropping it before the request was handed to the store cancels the request; afterwards the store goes on, unseen. A
+/// write that waits for its [pace](crate::Pace) counts as handed over.
 #[must_use = "dropping a reply cancels the request"]
 pub struct Reply<T> {
     receiver: oneshot::Receiver<T>,

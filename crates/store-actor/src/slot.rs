@@ -59,6 +59,16 @@ impl<Q: Question> Slot<Q> {
         self.sender.as_ref().is_none_or(oneshot::Sender::is_closed)
     }
 
+    /// Waits until the asker has left.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub(crate) async fn abandoned(&mut self) {
+        if let Some(sender) = &mut self.sender {
+            sender.closed().await;
+        }
+    }
+
     /// Notes that the request is about to be handed to the store: from now on its effect is unknown until answered.
     pub fn dispatched(&mut self) {
         self.dispatched = true;

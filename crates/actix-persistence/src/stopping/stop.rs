@@ -73,6 +73,9 @@ impl Persistence {
     async fn stop_until(&self, given_up: impl Future<Output = ()>) -> StopReport {
         // They read what actors store, and may send to actors.
         let projections = self.0.projections.stop();
+        for entry in self.0.stores.snapshot_stores.entries() {
+            entry.handle.pace().lift();
+        }
         let live_ids = self.0.stores.live_ids.iter();
         let drains: Vec<Drain> = live_ids.map(LiveIds::drain).collect();
         let finished = async {

@@ -44,6 +44,7 @@ mod state_queries;
 #[cfg(unix)]
 mod stop_signals;
 mod stopping;
+mod stopping_beside_snapshots;
 mod stopping_from_inside;
 mod stopping_in_a_flood;
 mod stopping_one_of_two;

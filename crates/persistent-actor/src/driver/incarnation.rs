@@ -576,8 +576,17 @@ impl<A: PersistentActor> Incarnation<A> {
         self.ctx.pending.is_empty()
             && (self.ctx.stop_requested
                 || (self.ctx.tasks.allow_stop(self.draining)
-                    && self.stores_owe() == 0
-                    && mailbox.is_abandoned(cx)))
+                    && mailbox.is_abandoned(cx)
+                    && self.stores_are_done()))
+    }
+
+    /// Returns whether the stores owe nothing, and hurries them if they do: someone may wait until the id is free.
+    fn stores_are_done(&self) -> bool {
+        let are_done = self.stores_owe() == 0;
+        if !are_done {
+            self.ctx.hurry_snapshots();
+        }
+        are_done
     }
 
     /// Asks the actor whether it really stops; returns whether it has.

@@ -9,5 +9,6 @@ mod breakers;
 mod failed_saves;
 mod initializing;
 mod order;
+mod pace;
 mod proxy;
 mod replies;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_persistence_storage_api::Operation;
+use actix_persistence_storage_api::{Operation, PersistenceId};
 
 use super::id_queues::IdQueues;
 use super::request::Request;
@@ -38,6 +38,13 @@ impl Dispatcher {
             initialize,
             initialize_timeout: settings.initialize_timeout,
         }
+    }
+}
+
+impl Dispatcher {
+    /// Lets the requests of an id go at once that have been asked at a pace, and are past the gate.
+    pub(super) fn hurry(&self, persistence_id: &PersistenceId) {
+        self.queues.hurry(persistence_id);
     }
 }
 

@@ -10,6 +10,7 @@ use super::groups::Groups;
 use super::id_queues::Turn;
 use super::store_calls::StoreCalls;
 use crate::ask::Ask;
+use crate::pace::Pace;
 use crate::refusal::{Refusal, Refuse};
 use crate::slot::{Question, Slot};
 
@@ -35,6 +36,15 @@ pub(super) trait Job: Send {
 pub(super) struct Asked<T: Send + 'static, F> {
     pub(super) slot: Slot<Ask<T>>,
     pub(super) call: F,
+}
+
+/// A write that waits for the pace.
+pub(super) struct Paced<T: Send + 'static, F> {
+    pub(super) asked: Asked<T, F>,
+    pub(super) pace: Pace,
+    pub(super) bytes: usize,
+    /// The moment at which it waits for the pace no longer.
+    pub(super) latest: Instant,
 }
 
 /// A change that shares its call with others.
@@ -92,6 +102,62 @@ where
             calls.write(permit, slot, call).await;
         } else {
             calls.read(permit, slot, call, deadline).await;
+        }
+    }
+}
+
+impl<T, F> Job for Paced<T, F>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T, StorageError>> + Send + 'static,
+{
+    fn operation(&self) -> Operation {
+        self.asked.operation()
+    }
+
+    fn persistence_id(&self) -> &PersistenceId {
+        self.asked.persistence_id()
+    }
+
+    fn refuse(self: Box<Self>, refusal: &Refusal) {
+        self.asked.slot.refuse(refusal);
+    }
+
+    fn serve(self: Box<Self>, calls: &Arc<StoreCalls>, deadline: Instant, turn: Turn) {
+        // It is looked at now: an asker that leaves right after it has asked lets the write go on.
+        let is_needed = !self.asked.slot.is_abandoned();
+        let runtime = calls.caller.runtime();
+        let calls = Arc::clone(calls);
+        runtime.spawn(async move {
+            if is_needed && Instant::now() < deadline {
+                self.call(&calls, deadline, &turn).await;
+            } else {
+                self.refuse(&Refusal::too_late());
+            }
+            turn.end();
+        });
+    }
+}
+
+impl<T, F> Paced<T, F>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T, StorageError>> + Send + 'static,
+{
+    /// Calls the store when the pace lets it, and there is room for the call.
+    async fn call(self, calls: &StoreCalls, deadline: Instant, turn: &Turn) {
+        let Asked { mut slot, call } = self.asked;
+        tokio::select! {
+            // In this order, so that its bytes count even if it does not wait.
+            biased;
+            () = self.pace.turn(self.bytes, self.latest) => {}
+            () = turn.is_waited_for() => {}
+            // Without a pace it would be under way by now, and so it is made.
+            () = slot.abandoned() => {}
+        }
+        match calls.place(deadline).await {
+            Some(permit) => calls.write(permit, slot, call).await,
+            None => slot.refuse(&Refusal::too_late()),
         }
     }
 }

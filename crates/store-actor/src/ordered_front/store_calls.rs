@@ -64,10 +64,15 @@ impl StoreCalls {
         deadline: Instant,
         slot: &Slot<Q>,
     ) -> Option<SemaphorePermit<'_>> {
+        let permit = self.place(deadline).await?;
+        (!slot.is_abandoned()).then_some(permit)
+    }
+
+    /// Waits for a place beside the other calls; none if that takes too long.
+    pub(super) async fn place(&self, deadline: Instant) -> Option<SemaphorePermit<'_>> {
         let permit = timeout_at(deadline, self.side_by_side.acquire()).await;
         let permit = permit.ok()?.expect("the semaphore is never closed");
-        let is_needed = Instant::now() < deadline && !slot.is_abandoned();
-        is_needed.then_some(permit)
+        (Instant::now() < deadline).then_some(permit)
     }
 
     pub(super) async fn read<T, F>(

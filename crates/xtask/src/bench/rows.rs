@@ -436,9 +436,9 @@ const COMPARISONS: &[Comparison] = &[
         side: "beside",
         baseline: ALONE,
         on: &[
-            (Sqlite, None, Some(0.5)),
-            (Postgres, None, Some(0.5)),
-            (MySql, None, Some(0.5)),
+            (Sqlite, Some(0.25), Some(0.5)),
+            (Postgres, Some(0.25), Some(0.5)),
+            (MySql, Some(0.25), Some(0.5)),
         ],
         quick: false,
     },

@@ -100,6 +100,7 @@ max-failures = 3
     assert_eq!(
         resolution.settings.snapshot_stores.stores[0].effective_toml(),
         r#"[persistence.snapshot-store.sqlite]
+bytes-per-second = 8388608  # default
 compression = "off"  # default
 compression-min-bytes = 1024  # default
 initialize-timeout = "30s"  # default

@@ -209,6 +209,7 @@ fn every_key_of_a_snapshot_store_reaches_its_settings() {
         load-timeout = "2s"
         save-timeout = "4s"
         max-concurrent-calls = 5
+        bytes-per-second = "3KiB"
         snapshot-is-optional = true
         [persistence.snapshot-store.a.circuit-breaker]
         max-failures = 3
@@ -228,6 +229,7 @@ fn every_key_of_a_snapshot_store_reaches_its_settings() {
     expected.load_timeout = Duration::from_secs(2);
     expected.save_timeout = Duration::from_secs(4);
     expected.max_concurrent_calls = 5;
+    expected.bytes_per_second = 3_072;
     expected.snapshot_is_optional = true;
     expected.circuit_breaker = breaker(3);
     assert_eq!(store.settings, expected);

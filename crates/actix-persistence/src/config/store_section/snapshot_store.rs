@@ -2,7 +2,7 @@
 
 use actix_persistence_snapshot_actor::SnapshotSettings;
 
-use super::super::keys::Key;
+use super::super::keys::{Key, default};
 use super::{ForAllStores, MAX_HELD_REQUESTS, StoreSettings, circuit_breaker};
 
 impl StoreSettings for SnapshotSettings {
@@ -18,6 +18,16 @@ impl StoreSettings for SnapshotSettings {
             "max-concurrent-calls",
             |store| &mut store.max_concurrent_calls,
             1_024,
+        ),
+        Key::own(
+            "bytes-per-second",
+            |store, reader, key, _| {
+                store.bytes_per_second = reader.bytes_or(key, store.bytes_per_second);
+            },
+            |store, _, _, _| {
+                let shown = i64::try_from(store.bytes_per_second).unwrap_or(i64::MAX);
+                Some(default(shown))
+            },
         ),
         Key::boolean("snapshot-is-optional", |store| {
             &mut store.snapshot_is_optional
