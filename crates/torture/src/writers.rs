@@ -37,6 +37,9 @@ reset-timeout = \"500ms\"
 /// The limits of statements on a server, shorter than by default.
 pub(crate) const HURRY: &str = "statement-timeout = \"1s\"\nlock-timeout = \"500ms\"\n";
 
+/// The bytes of snapshots that are saved each second: so few that saves wait for each other, or no limit.
+const PACES: [u64; 2] = [300, 0];
+
 /// The setting of the state store that names the handler of changes.
 pub(crate) const HANDLER: &str = "change-handler.Kept = \"noted\"\n";
 
@@ -72,6 +75,16 @@ pub struct Writers<'a> {
     calls: AtomicU64,
 }
 
+/// Returns one of the paces as a section of a config, with a time-out whose half is over soon, or nothing for the default.
+fn pace_of_snapshots(rng: &mut Rng) -> String {
+    let pace = PACES.get(rng.usize(..=PACES.len()));
+    pace.map_or_else(String::new, |pace| {
+        format!(
+            "[persistence.snapshot-store-plugin-fallback]\nbytes-per-second = {pace}\nsave-timeout = \"8s\"\n"
+        )
+    })
+}
+
 impl<'a> Writers<'a> {
     /// Makes the tables at a place that is empty; the name is that of the history.
     ///
@@ -89,6 +102,7 @@ impl<'a> Writers<'a> {
             config += HANDLER;
         }
         config += IMPATIENT;
+        config += &pace_of_snapshots(&mut run.rng());
         let file = run.folder().join(format!("{name}.toml"));
         fs::write(&file, config)?;
         if !is_memory {

@@ -42,6 +42,8 @@ const LARGEST_BATCH: usize = 4;
 const LONGEST_LIFE: Duration = Duration::from_secs(8);
 /// The time after which a client that gets no answer asks again.
 const PATIENCE: Duration = Duration::from_secs(90);
+/// So few bytes of snapshots each second that saves wait for each other.
+const SLOW_PACE: u64 = 100;
 /// The time until which everything is done that comes late.
 const AFTERMATH: Duration = Duration::from_secs(600);
 
@@ -179,12 +181,12 @@ impl Process {
             runtime.clone(),
             &thread,
         );
-        let snapshots = SnapshotHandle::start(
-            stores.clone(),
-            SnapshotSettings::new("sim"),
-            runtime.clone(),
-            &thread,
-        );
+        let mut snapshot_settings = SnapshotSettings::new("sim");
+        if rng.bool() {
+            snapshot_settings.bytes_per_second = SLOW_PACE;
+        }
+        let snapshots =
+            SnapshotHandle::start(stores.clone(), snapshot_settings, runtime.clone(), &thread);
         let states =
             StateHandle::start(stores.clone(), StateSettings::new("sim"), runtime, &thread);
         Self {
