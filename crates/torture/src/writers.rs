@@ -38,7 +38,7 @@ reset-timeout = \"500ms\"
 pub(crate) const HURRY: &str = "statement-timeout = \"1s\"\nlock-timeout = \"500ms\"\n";
 
 /// The bytes of snapshots that are saved each second: so few that saves wait for each other, or no limit.
-const PACES: [u64; 2] = [300, 0];
+const PACES: [u64; 2] = [1_000, 0];
 
 /// The setting of the state store that names the handler of changes.
 pub(crate) const HANDLER: &str = "change-handler.Kept = \"noted\"\n";
