@@ -19,6 +19,6 @@ pub(super) fn count_to(
 }
 
 /// The number as the config would say it.
-pub(super) fn shown_number(number: usize) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
+pub(super) fn shown_number(number: impl TryInto<i64>) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
 }

@@ -1,5 +1,6 @@
 //! The end of actors while snapshots wait for their pace.
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use actix::prelude::*;
@@ -15,6 +16,8 @@ use crate::counter::Counted;
 
 /// Longer than any test takes when it works.
 const LONG: Duration = Duration::from_secs(60);
+/// The numbers of the ledgers.
+const LEDGERS: Range<u32> = 0..5;
 /// The longest time for which a save waits for the pace: half of its time-out.
 const LONGEST_FOR_PACE: Duration = Duration::from_secs(30);
 
@@ -22,8 +25,7 @@ const LONGEST_FOR_PACE: Duration = Duration::from_secs(30);
 async fn a_stop_lets_snapshots_that_wait_for_their_pace_go_at_once() {
     let bank = Bank::new();
     let persistence = bank.open().await;
-    let ledgers = (0..5).map(|n| persistence.start(move || Ledger::numbered(n)).unwrap());
-    let ledgers: Vec<_> = ledgers.collect();
+    let ledgers = ledgers_of(&persistence);
     close(&ledgers, Waits::Yes).await;
     let since = Instant::now();
     let report = persistence.stop(LONG).await;
@@ -37,12 +39,11 @@ async fn a_stop_lets_snapshots_that_wait_for_their_pace_go_at_once() {
 async fn an_id_is_free_though_its_snapshot_had_to_wait_for_the_pace() {
     let bank = Bank::new();
     let persistence = bank.open().await;
-    let ledgers = (0..5).map(|n| persistence.start(move || Ledger::numbered(n)).unwrap());
-    let ledgers: Vec<_> = ledgers.collect();
+    let ledgers = ledgers_of(&persistence);
     close(&ledgers, Waits::No).await;
     let since = Instant::now();
     drop(ledgers);
-    for n in 0..5 {
+    for n in LEDGERS {
         let ledger = move || Ledger::numbered(n);
         let started = persistence.start_when_stopped(ledger);
         started.await.unwrap();
@@ -55,14 +56,13 @@ async fn an_id_is_free_though_its_snapshot_had_to_wait_for_the_pace() {
 async fn snapshots_of_actors_that_have_stopped_wait_for_no_pace() {
     let bank = Bank::new();
     let persistence = bank.open().await;
-    let ledgers = (0..5).map(|n| persistence.start(move || Ledger::numbered(n)).unwrap());
-    let ledgers: Vec<_> = ledgers.collect();
+    let ledgers = ledgers_of(&persistence);
     close(&ledgers, Waits::No).await;
     let since = Instant::now();
     for ledger in &ledgers {
         ledger.do_send(Stop);
     }
-    for n in 0..5 {
+    for n in LEDGERS {
         let id = Ledger::numbered(n).persistence_id();
         persistence.stopped(&id).await;
     }
@@ -77,7 +77,7 @@ async fn saves_that_wait_for_their_pace_are_made_if_their_arbiter_ends() {
     let bank = Bank::new();
     let persistence = bank.open().await;
     let arbiter = Arbiter::new();
-    let ledgers = join_all((0..5).map(async |n| {
+    let ledgers = join_all(LEDGERS.map(async |n| {
         let ledger = move || Ledger::numbered(n);
         let handle = arbiter.handle();
         let started = persistence.start_in(&handle, ledger).await;
@@ -122,12 +122,18 @@ impl Bank {
     }
 
     async fn are_saved(&self, persistence: &Persistence) -> bool {
-        let looks = (0..5).map(async |n| {
+        let looks = LEDGERS.map(async |n| {
             let replayed = persistence.replay(Ledger::numbered(n)).await;
             replayed.unwrap().actor.is_from_snapshot
         });
         join_all(looks).await.into_iter().all(|is_saved| is_saved)
     }
+}
+
+/// Starts all ledgers, on the arbiter of the test.
+fn ledgers_of(persistence: &Persistence) -> Vec<Addr<Ledger>> {
+    let started = LEDGERS.map(|n| persistence.start(move || Ledger::numbered(n)));
+    started.map(Result::unwrap).collect()
 }
 
 /// Lets each ledger ask for a snapshot.

@@ -3,7 +3,7 @@
 use actix_persistence_snapshot_actor::SnapshotSettings;
 use tokio::time::Instant;
 
-use crate::fixture::{Fixture, id, metadata, now, on_paused_clock, seconds, settings};
+use crate::fixture::{Changed, Fixture, id, metadata, now, on_paused_clock, seconds, settings};
 use crate::scripted_store::Call;
 
 /// The pace at which a snapshot of the fixture takes five seconds; and one call at a time.
@@ -12,6 +12,19 @@ fn slow() -> SnapshotSettings {
     slow.bytes_per_second = 1;
     slow.max_concurrent_calls = 1;
     slow
+}
+
+/// Asks for the saves of so many ids.
+fn saves(fixture: &Fixture, number: u32) -> Vec<Changed> {
+    (0..number)
+        .map(|n| fixture.save(&n.to_string(), 1))
+        .collect()
+}
+
+async fn all_are_done(saves: Vec<Changed>) {
+    for save in saves {
+        assert!(now(save).await.is_ok());
+    }
 }
 
 #[test]
@@ -77,9 +90,7 @@ fn a_save_waits_for_the_pace_after_it_has_waited_for_one_of_its_id() {
         assert_eq!(called.call, Call::Save(metadata("b", 2)));
         assert!(start.elapsed() >= seconds(5), "{:?}", start.elapsed());
         called.works();
-        for save in saves {
-            assert!(now(save).await.is_ok());
-        }
+        all_are_done(saves).await;
     });
 }
 
@@ -90,13 +101,11 @@ fn a_save_waits_for_the_pace_for_half_of_its_timeout_at_most() {
         slow.save_timeout = seconds(8);
         let mut fixture = Fixture::ready_with(slow).await;
         let start = Instant::now();
-        let saves: Vec<_> = (0..4).map(|n| fixture.save(&n.to_string(), 1)).collect();
-        for _ in &saves {
+        let saves = saves(&fixture, 4);
+        for _ in 0..4 {
             fixture.calls.next().await.works();
         }
-        for save in saves {
-            assert!(now(save).await.is_ok());
-        }
+        all_are_done(saves).await;
         let waited = start.elapsed();
         assert!((seconds(4)..seconds(5)).contains(&waited), "{waited:?}");
     });
@@ -152,7 +161,7 @@ fn saves_do_not_wait_for_the_pace_while_someone_waits_for_all() {
     on_paused_clock(async {
         let mut fixture = Fixture::ready_with(slow()).await;
         let start = Instant::now();
-        let saves: Vec<_> = (0..3).map(|n| fixture.save(&n.to_string(), 1)).collect();
+        let saves = saves(&fixture, 3);
         // None of their tasks has begun.
         let work = async {
             for _ in 0..3 {
@@ -160,9 +169,7 @@ fn saves_do_not_wait_for_the_pace_while_someone_waits_for_all() {
             }
         };
         futures_util::join!(fixture.handle.drained(), work);
-        for save in saves {
-            assert!(now(save).await.is_ok());
-        }
+        all_are_done(saves).await;
         assert!(start.elapsed() < seconds(1));
     });
 }
@@ -172,15 +179,13 @@ fn no_save_waits_for_a_pace_that_was_lifted() {
     on_paused_clock(async {
         let mut fixture = Fixture::ready_with(slow()).await;
         let start = Instant::now();
-        let saves: Vec<_> = (0..3).map(|n| fixture.save(&n.to_string(), 1)).collect();
+        let saves = saves(&fixture, 3);
         fixture.calls.next().await.works();
         assert!(fixture.calls.is_quiet().await);
         fixture.handle.pace().lift();
         fixture.calls.next().await.works();
         fixture.calls.next().await.works();
-        for save in saves {
-            assert!(now(save).await.is_ok());
-        }
+        all_are_done(saves).await;
         assert!(start.elapsed() < seconds(1));
     });
 }

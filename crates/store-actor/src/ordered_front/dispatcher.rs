@@ -39,9 +39,7 @@ impl Dispatcher {
             initialize_timeout: settings.initialize_timeout,
         }
     }
-}
 
-impl Dispatcher {
     /// Lets the requests of an id go at once that have been asked at a pace, and are past the gate.
     pub(super) fn hurry(&self, persistence_id: &PersistenceId) {
         self.queues.hurry(persistence_id);

@@ -74,9 +74,7 @@ impl IdQueues {
         };
         turn.serve(request);
     }
-}
 
-impl IdQueues {
     /// Lets none of the requests wait for a pace that the id has now.
     pub(super) fn hurry(&self, persistence_id: &PersistenceId) {
         if let Some(queue) = self.0.lock().get_mut(persistence_id) {

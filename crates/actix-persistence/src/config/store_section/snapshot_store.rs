@@ -3,6 +3,7 @@
 use actix_persistence_snapshot_actor::SnapshotSettings;
 
 use super::super::keys::{Key, default};
+use super::super::numbers::shown_number;
 use super::{ForAllStores, MAX_HELD_REQUESTS, StoreSettings, circuit_breaker};
 
 impl StoreSettings for SnapshotSettings {
@@ -24,10 +25,7 @@ impl StoreSettings for SnapshotSettings {
             |store, reader, key, _| {
                 store.bytes_per_second = reader.bytes_or(key, store.bytes_per_second);
             },
-            |store, _, _, _| {
-                let shown = i64::try_from(store.bytes_per_second).unwrap_or(i64::MAX);
-                Some(default(shown))
-            },
+            |store, _, _, _| Some(default(shown_number(store.bytes_per_second))),
         ),
         Key::boolean("snapshot-is-optional", |store| {
             &mut store.snapshot_is_optional
