@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use crate::deadline::deadline_after;
+use crate::observed::Observed;
 
 /// A call does not wait for less: small ones that come together need no timers.
 const SHORTEST_WAIT: Duration = Duration::from_millis(10);
@@ -25,8 +25,15 @@ struct Shared {
     longest_wait: Duration,
     /// The moment from which the next call may go.
     free_from: Mutex<Instant>,
-    /// The number of those who are in a hurry: no call waits while there is one.
-    hurries: watch::Sender<usize>,
+    hurries: Observed<Hurries>,
+}
+
+/// Those who are in a hurry: no call waits while there is one, and none goes on waiting that waited when one began.
+#[derive(Clone, Debug)]
+struct Hurries {
+    under_way: usize,
+    /// The number of all that have begun: one may end before a call that waits looks.
+    begun: u64,
 }
 
 /// Lets every call go at once until it is dropped.
@@ -41,19 +48,25 @@ impl Pace {
             bytes_per_second: bytes_per_second.max(1),
             longest_wait,
             free_from: Mutex::new(Instant::now()),
-            hurries: watch::Sender::new(usize::from(bytes_per_second == 0)),
+            hurries: Observed::new(Hurries {
+                under_way: usize::from(bytes_per_second == 0),
+                begun: 0,
+            }),
         }))
     }
 
     /// Lets every call go at once, those that wait as well, for as long as what it returns lives.
     pub fn hurry(&self) -> Hurry {
-        self.0.hurries.send_modify(|hurries| *hurries += 1);
+        self.lift();
         Hurry(Arc::clone(&self.0))
     }
 
     /// Lets every call go at once from now on, those that wait as well.
     pub fn lift(&self) {
-        self.0.hurries.send_modify(|hurries| *hurries += 1);
+        self.0.hurries.update(|hurries| {
+            hurries.under_way += 1;
+            hurries.begun += 1;
+        });
     }
 
     /// Returns the moment until which a call waits that is asked for now.
@@ -63,13 +76,16 @@ impl Pace {
 
     /// Waits until so many bytes may go, at most until `latest`.
     ///
+    /// Its bytes have used their time up even if the call is not made in the end, because the store is refused to it.
+    ///
     /// # Cancel safety
     /// A call that is dropped has used its time up: those after it go no earlier.
     pub(crate) async fn turn(&self, bytes: usize, latest: Instant) {
-        let mut hurries = self.0.hurries.subscribe();
-        if *hurries.borrow() > 0 {
+        let now = self.0.hurries.get();
+        if now.under_way > 0 {
             return;
         }
+        let has_begun = |hurries: &Hurries| hurries.begun != now.begun;
         let moment = self.0.reserve(bytes).min(latest);
         if moment <= Instant::now() + SHORTEST_WAIT {
             return;
@@ -77,8 +93,7 @@ impl Pace {
         tokio::select! {
             // In this order, so that a run on a paused clock takes the same decisions each time.
             biased;
-            // The sender lives as long as this.
-            _ = hurries.wait_for(|hurries| *hurries > 0) => {}
+            _ = self.0.hurries.wait_for(has_begun) => {}
             () = sleep_until(moment) => {}
         }
     }
@@ -86,7 +101,7 @@ impl Pace {
 
 impl Drop for Hurry {
     fn drop(&mut self) {
-        self.0.hurries.send_modify(|hurries| *hurries -= 1);
+        self.0.hurries.update(|hurries| hurries.under_way -= 1);
     }
 }
 
@@ -116,6 +131,7 @@ mod tests {
     use std::pin::pin;
 
     use futures_util::FutureExt;
+    use tokio::sync::mpsc;
 
     use super::*;
 
@@ -213,6 +229,37 @@ mod tests {
         drop(other);
         turn(&pace, 10).await;
         assert_eq!(start.elapsed(), 2 * SECOND);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_hurry_that_ends_at_once_lets_those_go_that_wait() {
+        let pace = pace();
+        let start = Instant::now();
+        turn(&pace, 10).await;
+        let mut waiting = pin!(turn(&pace, 10));
+        assert_eq!(waiting.as_mut().now_or_never(), None);
+        drop(pace.hurry());
+        waiting.await;
+        turn(&pace, 10).await;
+        assert_eq!(start.elapsed(), 2 * SECOND);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn calls_that_a_hurry_lets_go_do_so_in_the_order_of_asking() {
+        let (pace, (sender, mut gone)) = (pace(), mpsc::unbounded_channel());
+        turn(&pace, 10).await;
+        for call in 0..32 {
+            let (pace, sender) = (pace.clone(), sender.clone());
+            tokio::spawn(async move {
+                turn(&pace, 10).await;
+                sender.send(call).unwrap();
+            });
+        }
+        tokio::task::yield_now().await;
+        pace.lift();
+        for call in 0..32 {
+            assert_eq!(gone.recv().await, Some(call));
+        }
     }
 
     #[tokio::test(start_paused = true)]
