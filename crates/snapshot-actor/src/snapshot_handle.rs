@@ -120,7 +120,7 @@ impl SnapshotHandle {
     /// Lets the saves of an id go at once that wait for the pace, and those that have been asked for by now; not those that
     /// wait until the store is initialised.
     pub fn hurry(&self, persistence_id: &PersistenceId) {
-        self.inner.front.hurry(persistence_id);
+        self.inner.front.hurry(persistence_id.clone());
     }
 
     /// Deletes one snapshot of an id.

@@ -47,6 +47,15 @@ impl<S: StoreService> Front<S> {
         &self.service
     }
 
+    /// Lets the service act when the requests that have been sent by now are routed, or held until it is initialised.
+    pub fn act(&self, act: impl FnOnce(&S) + Send + 'static) {
+        if self.in_mailbox.count() == 0 {
+            return act(&self.service);
+        }
+        // A thread that has ended has nothing left that the service could act on.
+        self.shell.do_send(Act(Box::new(act)));
+    }
+
     /// Sends a request, never blocking; one that cannot be delivered is refused.
     ///
     /// Requests that are sent one after the other are routed in this order.
@@ -84,6 +93,13 @@ impl<R: 'static> Message for Deliver<R> {
     type Result = ();
 }
 
+/// What the service is to do after the requests that came before.
+struct Act<S>(Box<dyn FnOnce(&S) + Send>);
+
+impl<S: 'static> Message for Act<S> {
+    type Result = ();
+}
+
 impl<S: StoreService> Shell<S> {
     fn start(service: &Arc<S>, thread: &StoreThread) -> Addr<Self> {
         let service = service.clone();
@@ -113,6 +129,14 @@ impl<S: StoreService> Handler<Deliver<S::Request>> for Shell<S> {
             .gate()
             .admit(request, |request| route(&**service, request));
         drop(in_mailbox);
+    }
+}
+
+impl<S: StoreService> Handler<Act<S>> for Shell<S> {
+    type Result = ();
+
+    fn handle(&mut self, Act(act): Act<S>, _: &mut Context<Self>) {
+        act(&self.0);
     }
 }
 

@@ -128,9 +128,11 @@ impl OrderedFront {
         })
     }
 
-    /// Lets the requests of an id go at once that have been asked [at a pace](Self::ask_at_pace).
-    pub fn hurry(&self, persistence_id: &PersistenceId) {
-        self.front.service().hurry(persistence_id);
+    /// Lets the requests of an id go at once that have been asked [at a pace](Self::ask_at_pace), but for those that are
+    /// held until the store is initialised.
+    pub fn hurry(&self, persistence_id: PersistenceId) {
+        self.front
+            .act(move |dispatcher| dispatcher.hurry(&persistence_id));
     }
 
     /// Asks as [`ask`](Self::ask) does, but about no persistence id: the requests of one queue are served in order, and

@@ -197,6 +197,25 @@ fn no_request_passes_one_that_is_in_the_mailbox() {
 }
 
 #[test]
+fn what_the_service_is_to_do_comes_after_the_requests_in_the_mailbox() {
+    let thread = StoreThread::start("stores").unwrap();
+    let fixture = Fixture::start(idle_runtime(), &thread);
+    let busy = Busy::start(&thread);
+    let early = fixture.send(0, false);
+    let ready = fixture.front.service().gate.ready();
+    fixture.runtime.block_on(ready).unwrap();
+    fixture.front.act(|echo| echo.routed.send(1).unwrap());
+    drop(busy);
+    fixture.answer(early).unwrap();
+    let limit = Duration::from_secs(60);
+    assert_eq!(fixture.routed.recv_timeout(limit), Ok(0));
+    assert_eq!(fixture.routed.recv_timeout(limit), Ok(1));
+    // An empty mailbox is passed by.
+    fixture.front.act(|echo| echo.routed.send(2).unwrap());
+    assert_eq!(fixture.routed.try_recv(), Ok(2));
+}
+
+#[test]
 fn the_thread_of_the_actor_lives_as_long_as_the_front() {
     let fixture = Fixture::start(idle_runtime(), &StoreThread::start("stores").unwrap());
     let early = fixture.send(1, false);
