@@ -22,6 +22,9 @@ pub struct SnapshotStoreProxy {
 
 impl SnapshotStoreProxy {
     /// Sends to this actor.
+    ///
+    /// A save waits for the [pace](SnapshotSettings::bytes_per_second) of that actor. To whoever calls it, such as another
+    /// actor with a time-out and a drain of its own, the wait is part of the call; a pace of 0 leaves it out.
     pub fn new(handle: SnapshotHandle) -> Self {
         Self { handle }
     }
