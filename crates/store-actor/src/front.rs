@@ -93,7 +93,7 @@ impl<R: 'static> Message for Deliver<R> {
     type Result = ();
 }
 
-/// What the service is to do after the requests that came before.
+/// A call of the service, after the requests that were sent before.
 struct Act<S>(Box<dyn FnOnce(&S) + Send>);
 
 impl<S: 'static> Message for Act<S> {
