@@ -23,8 +23,9 @@ pub struct SnapshotStoreProxy {
 impl SnapshotStoreProxy {
     /// Sends to this actor.
     ///
-    /// A save waits for the [pace](SnapshotSettings::bytes_per_second) of that actor. To whoever calls it, such as another
-    /// actor with a time-out and a drain of its own, the wait is part of the call; a pace of 0 leaves it out.
+    /// A save waits for the [pace](SnapshotSettings::bytes_per_second) of that actor. To a caller of the proxy the wait is time
+    /// of the call: it may run into a time-out of the caller and open its breaker, and no hurry or drain of the caller
+    /// shortens it. Give the actor a pace of 0 where that matters.
     pub fn new(handle: SnapshotHandle) -> Self {
         Self { handle }
     }

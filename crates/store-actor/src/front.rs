@@ -24,7 +24,7 @@ pub struct Front<S: StoreService> {
     shell: Addr<Shell<S>>,
     /// Keeps the thread on which the actor lives.
     _thread: StoreThread,
-    /// Counts the requests in the mailbox of the actor: none passes by those that were sent before it.
+    /// Counts what is in the mailbox of the actor: nothing passes by what was sent before it.
     in_mailbox: Outstanding,
 }
 
@@ -47,13 +47,22 @@ impl<S: StoreService> Front<S> {
         &self.service
     }
 
-    /// Lets the service act when the requests that have been sent by now are routed, or held until it is initialised.
+    /// Calls the service when the requests that have been sent by now are routed, or held until it is initialised; before any
+    /// later one is. `act` must not panic.
     pub fn act(&self, act: impl FnOnce(&S) + Send + 'static) {
         if self.in_mailbox.count() == 0 {
             return act(&self.service);
         }
-        // A thread that has ended has nothing left that the service could act on.
-        self.shell.do_send(Act(Box::new(act)));
+        let act = Act {
+            act: Box::new(act),
+            _in_mailbox: self.in_mailbox.enter(),
+        };
+        match self.shell.try_send(act) {
+            Ok(()) => {}
+            Err(SendError::Full(act)) => self.shell.do_send(act),
+            // What has been routed waits elsewhere.
+            Err(SendError::Closed(Act { act, .. })) => act(&self.service),
+        }
     }
 
     /// Sends a request, never blocking; one that cannot be delivered is refused.
@@ -94,7 +103,11 @@ impl<R: 'static> Message for Deliver<R> {
 }
 
 /// A call of the service, after the requests that were sent before.
-struct Act<S>(Box<dyn FnOnce(&S) + Send>);
+struct Act<S> {
+    act: Box<dyn FnOnce(&S) + Send>,
+    /// Returned once the call is made.
+    _in_mailbox: Ticket,
+}
 
 impl<S: 'static> Message for Act<S> {
     type Result = ();
@@ -135,7 +148,7 @@ impl<S: StoreService> Handler<Deliver<S::Request>> for Shell<S> {
 impl<S: StoreService> Handler<Act<S>> for Shell<S> {
     type Result = ();
 
-    fn handle(&mut self, Act(act): Act<S>, _: &mut Context<Self>) {
+    fn handle(&mut self, Act { act, _in_mailbox }: Act<S>, _: &mut Context<Self>) {
         act(&self.0);
     }
 }

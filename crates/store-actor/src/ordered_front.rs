@@ -104,8 +104,8 @@ impl OrderedFront {
     /// Asks for a write as [`ask`](Self::ask) does, but brings so many bytes to the store, at this pace.
     ///
     /// The wait for the pace is part of the wait for the turn, but takes no place from other calls. It ends if another
-    /// request of the id waits for this one, if the id is in a [hurry](Self::hurry), and if the asker leaves: the write is
-    /// made then, too.
+    /// request of the id waits for this one, if the id is in a [hurry](Self::hurry), if everything at the pace is, and if the
+    /// asker leaves: the write is made then, too.
     pub fn ask_at_pace<T: Send + 'static>(
         &self,
         pace: &Pace,

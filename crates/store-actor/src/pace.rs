@@ -240,6 +240,7 @@ mod tests {
         assert_eq!(waiting.as_mut().now_or_never(), None);
         drop(pace.hurry());
         waiting.await;
+        assert_eq!(start.elapsed(), Duration::ZERO);
         turn(&pace, 10).await;
         assert_eq!(start.elapsed(), 2 * SECOND);
     }
@@ -247,6 +248,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn calls_that_a_hurry_lets_go_do_so_in_the_order_of_asking() {
         let (pace, (sender, mut gone)) = (pace(), mpsc::unbounded_channel());
+        let start = Instant::now();
         turn(&pace, 10).await;
         for call in 0..32 {
             let (pace, sender) = (pace.clone(), sender.clone());
@@ -260,6 +262,7 @@ mod tests {
         for call in 0..32 {
             assert_eq!(gone.recv().await, Some(call));
         }
+        assert_eq!(start.elapsed(), Duration::ZERO);
     }
 
     #[tokio::test(start_paused = true)]

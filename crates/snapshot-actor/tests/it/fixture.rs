@@ -48,13 +48,13 @@ pub(crate) fn settings() -> SnapshotSettings {
 impl Fixture {
     /// Before the first attempt to initialise has been answered.
     pub(crate) fn starting(settings: SnapshotSettings) -> Self {
+        Self::starting_on(&StoreThread::on_current_arbiter(), settings)
+    }
+
+    /// As [`starting`](Self::starting), with the actor on this thread.
+    pub(crate) fn starting_on(thread: &StoreThread, settings: SnapshotSettings) -> Self {
         let (store, calls) = ScriptedStore::new();
-        let handle = SnapshotHandle::start(
-            Arc::new(store),
-            settings,
-            Handle::current(),
-            &StoreThread::on_current_arbiter(),
-        );
+        let handle = SnapshotHandle::start(Arc::new(store), settings, Handle::current(), thread);
         Self { handle, calls }
     }
 

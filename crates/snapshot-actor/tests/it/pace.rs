@@ -1,6 +1,11 @@
 //! Saves at a pace.
 
+use std::sync::mpsc;
+
 use actix_persistence_snapshot_actor::SnapshotSettings;
+use actix_persistence_storage_api::Payload;
+use actix_persistence_store_actor::StoreThread;
+use actix_rt::System;
 use tokio::time::Instant;
 
 use crate::fixture::{Changed, Fixture, id, metadata, now, on_paused_clock, seconds, settings};
@@ -153,6 +158,35 @@ fn no_save_of_an_id_in_a_hurry_waits_for_the_pace() {
         assert!(start.elapsed() < seconds(1));
         assert!(now(late).await.is_ok());
         drop(saves);
+    });
+}
+
+#[test]
+fn a_hurry_reaches_a_save_that_is_still_in_the_mailbox() {
+    System::new().block_on(async {
+        let thread = StoreThread::start("stores").unwrap();
+        let mut fixture = Fixture::starting_on(&thread, slow());
+        let (begun, has_begun) = mpsc::channel();
+        let (release, released) = mpsc::channel::<()>();
+        thread.arbiter().spawn_fn(move || {
+            begun.send(()).unwrap();
+            let _ = released.recv();
+        });
+        has_begun.recv().unwrap();
+        let large = Payload::new(0, "", vec![0; 1_000]);
+        let first = fixture.handle.save(metadata("a", 1), large);
+        let second = fixture.save("b", 1);
+        fixture.calls.expect(Call::Initialize).await.works();
+        fixture.handle.ready().await.unwrap();
+        let start = Instant::now();
+        fixture.handle.hurry(&id("b"));
+        drop(release);
+        for save in [first, second] {
+            fixture.calls.next().await.works();
+            save.await.unwrap();
+        }
+        // Without the hurry it waits for half of the time-out of a minute.
+        assert!(start.elapsed() < seconds(20));
     });
 }
 

@@ -210,9 +210,43 @@ fn what_the_service_is_to_do_comes_after_the_requests_in_the_mailbox() {
     let limit = Duration::from_secs(60);
     assert_eq!(fixture.routed.recv_timeout(limit), Ok(0));
     assert_eq!(fixture.routed.recv_timeout(limit), Ok(1));
-    // An empty mailbox is passed by.
-    fixture.front.act(|echo| echo.routed.send(2).unwrap());
-    assert_eq!(fixture.routed.try_recv(), Ok(2));
+}
+
+#[test]
+fn no_request_passes_what_the_service_is_to_do_before() {
+    let thread = StoreThread::start("stores").unwrap();
+    let fixture = Fixture::start(idle_runtime(), &thread);
+    let busy = Busy::start(&thread);
+    let early = fixture.send(0, false);
+    let ready = fixture.front.service().gate.ready();
+    fixture.runtime.block_on(ready).unwrap();
+    let (begun, has_begun) = mpsc::channel();
+    let (release, released) = mpsc::channel::<()>();
+    fixture.front.act(move |echo| {
+        begun.send(()).unwrap();
+        // The limit makes a call on the thread of the test a failure instead of a test that hangs.
+        let _ = released.recv_timeout(Duration::from_secs(10));
+        echo.routed.send(1).unwrap();
+    });
+    drop(busy);
+    // The request is routed by now, and its ticket returned.
+    has_begun.recv().unwrap();
+    let late = fixture.send(2, false);
+    drop(release);
+    for reply in [early, late] {
+        fixture.answer(reply).unwrap();
+    }
+    assert_eq!(fixture.routed.try_iter().collect::<Vec<_>>(), [0, 1, 2]);
+}
+
+#[test]
+fn a_service_is_called_at_once_while_the_mailbox_is_empty() {
+    let thread = StoreThread::start("stores").unwrap();
+    let fixture = Fixture::new(&thread);
+    let busy = Busy::start(&thread);
+    fixture.front.act(|echo| echo.routed.send(1).unwrap());
+    assert_eq!(fixture.routed.try_recv(), Ok(1));
+    drop(busy);
 }
 
 #[test]
