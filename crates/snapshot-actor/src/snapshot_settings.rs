@@ -32,7 +32,8 @@ pub struct SnapshotSettings {
     /// each at once.
     ///
     /// A save waits for this for half of `save_timeout` at most, and not while another request of its id waits for it, its id
-    /// is in a [hurry](crate::SnapshotHandle::hurry), or its asker has left. The wait takes no place from other calls.
+    /// or [everything](crate::SnapshotHandle::pace) is in a [hurry](crate::SnapshotHandle::hurry), or its asker has left. The
+    /// wait takes no place from other calls.
     pub bytes_per_second: u64,
     /// True if recoveries pass over a snapshot that cannot be used, unless their actor decides; the recovery
     /// reads this setting, not the store.

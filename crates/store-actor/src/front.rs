@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use actix::dev::SendError;
+use actix::dev::{SendError, ToEnvelope};
 use actix::{Actor, Addr, Context, Handler, Message, Supervised, Supervisor};
 use actix_persistence_storage_api::StorageErrorKind;
 use tokio::runtime::Handle;
@@ -55,13 +55,11 @@ impl<S: StoreService> Front<S> {
         }
         let act = Act {
             act: Box::new(act),
-            _in_mailbox: self.in_mailbox.enter(),
+            in_mailbox: self.in_mailbox.enter(),
         };
-        match self.shell.try_send(act) {
-            Ok(()) => {}
-            Err(SendError::Full(act)) => self.shell.do_send(act),
+        if let Err(Act { act, .. }) = self.mail(act) {
             // What has been routed waits elsewhere.
-            Err(SendError::Closed(Act { act, .. })) => act(&self.service),
+            act(&self.service);
         }
     }
 
@@ -76,15 +74,27 @@ impl<S: StoreService> Front<S> {
             request,
             in_mailbox: self.in_mailbox.enter(),
         };
-        match self.shell.try_send(deliver) {
-            Ok(()) => {}
+        if let Err(Deliver { request, .. }) = self.mail(deliver) {
+            let message = format!("the actor of {} has ended", self.service.gate().name());
+            request.refuse(&Refusal::new(StorageErrorKind::Unavailable, message));
+        }
+    }
+
+    /// Puts a message into the mailbox of the actor; returns it if the thread itself has ended.
+    fn mail<M>(&self, message: M) -> Result<(), M>
+    where
+        M: Message<Result = ()> + Send + 'static,
+        Shell<S>: Handler<M>,
+        <Shell<S> as Actor>::Context: ToEnvelope<Shell<S>, M>,
+    {
+        match self.shell.try_send(message) {
+            Ok(()) => Ok(()),
             // The gate and the deadlines bound the number of requests; the mailbox does not.
-            Err(SendError::Full(deliver)) => self.shell.do_send(deliver),
-            // The thread itself has ended.
-            Err(SendError::Closed(Deliver { request, .. })) => {
-                let message = format!("the actor of {} has ended", self.service.gate().name());
-                request.refuse(&Refusal::new(StorageErrorKind::Unavailable, message));
+            Err(SendError::Full(message)) => {
+                self.shell.do_send(message);
+                Ok(())
             }
+            Err(SendError::Closed(message)) => Err(message),
         }
     }
 }
@@ -106,7 +116,7 @@ impl<R: 'static> Message for Deliver<R> {
 struct Act<S> {
     act: Box<dyn FnOnce(&S) + Send>,
     /// Returned once the call is made.
-    _in_mailbox: Ticket,
+    in_mailbox: Ticket,
 }
 
 impl<S: 'static> Message for Act<S> {
@@ -148,8 +158,9 @@ impl<S: StoreService> Handler<Deliver<S::Request>> for Shell<S> {
 impl<S: StoreService> Handler<Act<S>> for Shell<S> {
     type Result = ();
 
-    fn handle(&mut self, Act { act, _in_mailbox }: Act<S>, _: &mut Context<Self>) {
+    fn handle(&mut self, Act { act, in_mailbox }: Act<S>, _: &mut Context<Self>) {
         act(&self.0);
+        drop(in_mailbox);
     }
 }
 

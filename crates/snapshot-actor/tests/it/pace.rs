@@ -26,6 +26,15 @@ fn saves(fixture: &Fixture, number: u32) -> Vec<Changed> {
         .collect()
 }
 
+/// Saves a snapshot of `a`, and asks for one of `b`, which waits for the pace.
+async fn beside_one_that_waits() -> (Fixture, [Changed; 2]) {
+    let mut fixture = Fixture::ready_with(slow()).await;
+    let first = fixture.save("a", 1);
+    fixture.calls.next().await.works();
+    let second = fixture.save("b", 1);
+    (fixture, [first, second])
+}
+
 async fn all_are_done(saves: Vec<Changed>) {
     for save in saves {
         assert!(now(save).await.is_ok());
@@ -35,11 +44,8 @@ async fn all_are_done(saves: Vec<Changed>) {
 #[test]
 fn a_save_that_waits_for_the_pace_takes_no_place_from_other_calls() {
     on_paused_clock(async {
-        let mut fixture = Fixture::ready_with(slow()).await;
         let start = Instant::now();
-        let first = fixture.save("a", 1);
-        fixture.calls.next().await.works();
-        let second = fixture.save("b", 1);
+        let (mut fixture, [first, second]) = beside_one_that_waits().await;
         let load = fixture.load("c");
         fixture.calls.expect(Call::Load(id("c"))).await.works();
         let delete = fixture.handle.delete(metadata("d", 1));
@@ -62,11 +68,8 @@ fn a_save_that_waits_for_the_pace_takes_no_place_from_other_calls() {
 #[test]
 fn a_save_that_another_request_waits_for_does_not_wait_for_the_pace() {
     on_paused_clock(async {
-        let mut fixture = Fixture::ready_with(slow()).await;
         let start = Instant::now();
-        let first = fixture.save("a", 1);
-        fixture.calls.next().await.works();
-        let second = fixture.save("b", 1);
+        let (mut fixture, [first, second]) = beside_one_that_waits().await;
         assert!(fixture.calls.is_quiet().await);
         let load = fixture.load("b");
         let saved = fixture.calls.next().await;

@@ -196,14 +196,20 @@ fn no_request_passes_one_that_is_in_the_mailbox() {
     assert_eq!(routed, (0..6).collect::<Vec<_>>());
 }
 
-#[test]
-fn what_the_service_is_to_do_comes_after_the_requests_in_the_mailbox() {
+/// Returns an initialised service whose busy actor has request 0 in its mailbox.
+fn with_request_in_mailbox() -> (Fixture, Busy, Reply<Result<u32, StorageError>>) {
     let thread = StoreThread::start("stores").unwrap();
     let fixture = Fixture::start(idle_runtime(), &thread);
     let busy = Busy::start(&thread);
     let early = fixture.send(0, false);
     let ready = fixture.front.service().gate.ready();
     fixture.runtime.block_on(ready).unwrap();
+    (fixture, busy, early)
+}
+
+#[test]
+fn what_the_service_is_to_do_comes_after_the_requests_in_the_mailbox() {
+    let (fixture, busy, early) = with_request_in_mailbox();
     fixture.front.act(|echo| echo.routed.send(1).unwrap());
     drop(busy);
     fixture.answer(early).unwrap();
@@ -214,12 +220,7 @@ fn what_the_service_is_to_do_comes_after_the_requests_in_the_mailbox() {
 
 #[test]
 fn no_request_passes_what_the_service_is_to_do_before() {
-    let thread = StoreThread::start("stores").unwrap();
-    let fixture = Fixture::start(idle_runtime(), &thread);
-    let busy = Busy::start(&thread);
-    let early = fixture.send(0, false);
-    let ready = fixture.front.service().gate.ready();
-    fixture.runtime.block_on(ready).unwrap();
+    let (fixture, busy, early) = with_request_in_mailbox();
     let (begun, has_begun) = mpsc::channel();
     let (release, released) = mpsc::channel::<()>();
     fixture.front.act(move |echo| {
