@@ -76,7 +76,7 @@ pub(crate) trait ExtensionDefect: Send + Sync + 'static {
 
 /// A store without defect, and the handlers that it has.
 pub(crate) struct Extended {
-    pub(crate) store: Arc<SqliteStateStore>,
+    pub(crate) store: Arc<dyn StateStore>,
     handlers: BTreeMap<String, Arc<dyn ChangeHandler>>,
 }
 
@@ -162,7 +162,8 @@ impl<D: ExtensionDefect> Fixture for Broken<D> {
         options.store = options
             .store
             .with_handler_timeout(Duration::from_millis(500));
-        let store = Arc::new(SqliteStateStore::with_extensions(options, &extensions)?);
+        let store: Arc<dyn StateStore> =
+            Arc::new(SqliteStateStore::with_extensions(options, &extensions)?);
         let extended = Extended {
             store: Arc::clone(&store),
             handlers,

@@ -19,13 +19,13 @@ use crate::mutant::Defects;
 /// Does something else instead of the right thing, as for journals.
 #[async_trait]
 pub(crate) trait OffsetDefect: Send + Sync + 'static {
-    async fn initialize(&self, inner: &SqliteOffsetStore) -> Result<(), StorageError> {
+    async fn initialize(&self, inner: &dyn OffsetStore) -> Result<(), StorageError> {
         inner.initialize().await
     }
 
     async fn register(
         &self,
-        inner: &SqliteOffsetStore,
+        inner: &dyn OffsetStore,
         projection: &ProjectionKey,
         shares: u16,
         offset: &str,
@@ -35,19 +35,19 @@ pub(crate) trait OffsetDefect: Send + Sync + 'static {
 
     async fn read(
         &self,
-        inner: &SqliteOffsetStore,
+        inner: &dyn OffsetStore,
         projection: &ProjectionKey,
     ) -> Result<Option<ProjectionRecord>, StorageError> {
         inner.read(projection).await
     }
 
-    async fn keys(&self, inner: &SqliteOffsetStore) -> Result<Vec<ProjectionKey>, StorageError> {
+    async fn keys(&self, inner: &dyn OffsetStore) -> Result<Vec<ProjectionKey>, StorageError> {
         inner.keys().await
     }
 
     async fn attend(
         &self,
-        inner: &SqliteOffsetStore,
+        inner: &dyn OffsetStore,
         projection: &ProjectionKey,
         owner: &str,
         lease: Duration,
@@ -57,7 +57,7 @@ pub(crate) trait OffsetDefect: Send + Sync + 'static {
 
     async fn leave(
         &self,
-        inner: &SqliteOffsetStore,
+        inner: &dyn OffsetStore,
         projection: &ProjectionKey,
         owner: &str,
     ) -> Result<(), StorageError> {
@@ -66,7 +66,7 @@ pub(crate) trait OffsetDefect: Send + Sync + 'static {
 
     async fn take_share(
         &self,
-        inner: &SqliteOffsetStore,
+        inner: &dyn OffsetStore,
         projection: &ProjectionKey,
         share: u16,
         owner: &str,
@@ -77,7 +77,7 @@ pub(crate) trait OffsetDefect: Send + Sync + 'static {
 
     async fn release_share(
         &self,
-        inner: &SqliteOffsetStore,
+        inner: &dyn OffsetStore,
         claim: &ShareClaim,
     ) -> Result<(), StorageError> {
         inner.release_share(claim).await
@@ -85,7 +85,7 @@ pub(crate) trait OffsetDefect: Send + Sync + 'static {
 
     async fn count_attempt(
         &self,
-        inner: &SqliteOffsetStore,
+        inner: &dyn OffsetStore,
         claim: &ShareClaim,
     ) -> Result<u32, StorageError> {
         inner.count_attempt(claim).await
@@ -93,7 +93,7 @@ pub(crate) trait OffsetDefect: Send + Sync + 'static {
 
     async fn commit(
         &self,
-        inner: &SqliteOffsetStore,
+        inner: &dyn OffsetStore,
         commit: ProgressCommit,
         work: Option<SessionWork>,
     ) -> Result<(), StorageError> {
@@ -102,7 +102,7 @@ pub(crate) trait OffsetDefect: Send + Sync + 'static {
 
     async fn halt(
         &self,
-        inner: &SqliteOffsetStore,
+        inner: &dyn OffsetStore,
         claim: &ShareClaim,
         reason: &str,
     ) -> Result<(), StorageError> {
@@ -111,7 +111,7 @@ pub(crate) trait OffsetDefect: Send + Sync + 'static {
 
     async fn change(
         &self,
-        inner: &SqliteOffsetStore,
+        inner: &dyn OffsetStore,
         projection: &ProjectionKey,
         change: ProjectionChange,
     ) -> Result<(), StorageError> {
@@ -120,7 +120,7 @@ pub(crate) trait OffsetDefect: Send + Sync + 'static {
 
     async fn skipped(
         &self,
-        inner: &SqliteOffsetStore,
+        inner: &dyn OffsetStore,
         projection: &ProjectionKey,
         limit: usize,
     ) -> Result<Vec<Skipped>, StorageError> {
@@ -129,7 +129,7 @@ pub(crate) trait OffsetDefect: Send + Sync + 'static {
 
     async fn parked(
         &self,
-        inner: &SqliteOffsetStore,
+        inner: &dyn OffsetStore,
         projection: &ProjectionKey,
         slices: RangeInclusive<u16>,
         after: Option<&PersistenceId>,
@@ -140,7 +140,7 @@ pub(crate) trait OffsetDefect: Send + Sync + 'static {
 
     async fn parked_items(
         &self,
-        inner: &SqliteOffsetStore,
+        inner: &dyn OffsetStore,
         projection: &ProjectionKey,
         id: &PersistenceId,
         limit: usize,
@@ -150,7 +150,7 @@ pub(crate) trait OffsetDefect: Send + Sync + 'static {
 
     async fn begin_retry(
         &self,
-        inner: &SqliteOffsetStore,
+        inner: &dyn OffsetStore,
         claim: &ShareClaim,
         id: &PersistenceId,
     ) -> Result<u32, StorageError> {
@@ -159,7 +159,7 @@ pub(crate) trait OffsetDefect: Send + Sync + 'static {
 
     async fn note_parked(
         &self,
-        inner: &SqliteOffsetStore,
+        inner: &dyn OffsetStore,
         claim: &ShareClaim,
         id: &PersistenceId,
         reason: &str,
@@ -169,7 +169,7 @@ pub(crate) trait OffsetDefect: Send + Sync + 'static {
 
     async fn replace(
         &self,
-        inner: &SqliteOffsetStore,
+        inner: &dyn OffsetStore,
         replacement: Replacement,
         work: Option<SessionWork>,
     ) -> Result<(), StorageError> {
@@ -178,7 +178,7 @@ pub(crate) trait OffsetDefect: Send + Sync + 'static {
 
     async fn live_version(
         &self,
-        inner: &SqliteOffsetStore,
+        inner: &dyn OffsetStore,
         name: &str,
     ) -> Result<Option<u32>, StorageError> {
         inner.live_version(name).await
@@ -210,23 +210,24 @@ impl Fixture for Broken {
         (folder, defects): &Self::Place,
     ) -> Result<Arc<dyn OffsetStore>, BoxError> {
         let file = folder.path().join("tck.db");
-        let options = SqliteOptions::new(file.to_string_lossy());
+        let options =
+            SqliteOptions::new(file.to_string_lossy()).with_busy_timeout(Duration::from_secs(30));
         Ok(Arc::new(BrokenOffsetStore {
-            inner: SqliteOffsetStore::new(options.with_busy_timeout(Duration::from_secs(30)))?,
+            inner: Arc::new(SqliteOffsetStore::new(options)?),
             defect: defects(),
         }))
     }
 }
 
 struct BrokenOffsetStore {
-    inner: SqliteOffsetStore,
+    inner: Arc<dyn OffsetStore>,
     defect: Arc<dyn OffsetDefect>,
 }
 
 #[async_trait]
 impl OffsetStore for BrokenOffsetStore {
     async fn initialize(&self) -> Result<(), StorageError> {
-        self.defect.initialize(&self.inner).await
+        self.defect.initialize(&*self.inner).await
     }
 
     async fn register(
@@ -236,7 +237,7 @@ impl OffsetStore for BrokenOffsetStore {
         offset: &str,
     ) -> Result<(), StorageError> {
         self.defect
-            .register(&self.inner, projection, shares, offset)
+            .register(&*self.inner, projection, shares, offset)
             .await
     }
 
@@ -244,11 +245,11 @@ impl OffsetStore for BrokenOffsetStore {
         &self,
         projection: &ProjectionKey,
     ) -> Result<Option<ProjectionRecord>, StorageError> {
-        self.defect.read(&self.inner, projection).await
+        self.defect.read(&*self.inner, projection).await
     }
 
     async fn keys(&self) -> Result<Vec<ProjectionKey>, StorageError> {
-        self.defect.keys(&self.inner).await
+        self.defect.keys(&*self.inner).await
     }
 
     async fn attend(
@@ -258,12 +259,12 @@ impl OffsetStore for BrokenOffsetStore {
         lease: Duration,
     ) -> Result<ProjectionRecord, StorageError> {
         self.defect
-            .attend(&self.inner, projection, owner, lease)
+            .attend(&*self.inner, projection, owner, lease)
             .await
     }
 
     async fn leave(&self, projection: &ProjectionKey, owner: &str) -> Result<(), StorageError> {
-        self.defect.leave(&self.inner, projection, owner).await
+        self.defect.leave(&*self.inner, projection, owner).await
     }
 
     async fn take_share(
@@ -274,16 +275,16 @@ impl OffsetStore for BrokenOffsetStore {
         lease: Duration,
     ) -> Result<TakenShare, StorageError> {
         self.defect
-            .take_share(&self.inner, projection, share, owner, lease)
+            .take_share(&*self.inner, projection, share, owner, lease)
             .await
     }
 
     async fn release_share(&self, claim: &ShareClaim) -> Result<(), StorageError> {
-        self.defect.release_share(&self.inner, claim).await
+        self.defect.release_share(&*self.inner, claim).await
     }
 
     async fn count_attempt(&self, claim: &ShareClaim) -> Result<u32, StorageError> {
-        self.defect.count_attempt(&self.inner, claim).await
+        self.defect.count_attempt(&*self.inner, claim).await
     }
 
     async fn commit(
@@ -291,11 +292,11 @@ impl OffsetStore for BrokenOffsetStore {
         commit: ProgressCommit,
         work: Option<SessionWork>,
     ) -> Result<(), StorageError> {
-        self.defect.commit(&self.inner, commit, work).await
+        self.defect.commit(&*self.inner, commit, work).await
     }
 
     async fn halt(&self, claim: &ShareClaim, reason: &str) -> Result<(), StorageError> {
-        self.defect.halt(&self.inner, claim, reason).await
+        self.defect.halt(&*self.inner, claim, reason).await
     }
 
     async fn change(
@@ -303,7 +304,7 @@ impl OffsetStore for BrokenOffsetStore {
         projection: &ProjectionKey,
         change: ProjectionChange,
     ) -> Result<(), StorageError> {
-        self.defect.change(&self.inner, projection, change).await
+        self.defect.change(&*self.inner, projection, change).await
     }
 
     async fn skipped(
@@ -311,7 +312,7 @@ impl OffsetStore for BrokenOffsetStore {
         projection: &ProjectionKey,
         limit: usize,
     ) -> Result<Vec<Skipped>, StorageError> {
-        self.defect.skipped(&self.inner, projection, limit).await
+        self.defect.skipped(&*self.inner, projection, limit).await
     }
 
     async fn parked(
@@ -322,7 +323,7 @@ impl OffsetStore for BrokenOffsetStore {
         limit: usize,
     ) -> Result<Vec<ParkedId>, StorageError> {
         self.defect
-            .parked(&self.inner, projection, slices, after, limit)
+            .parked(&*self.inner, projection, slices, after, limit)
             .await
     }
 
@@ -333,7 +334,7 @@ impl OffsetStore for BrokenOffsetStore {
         limit: usize,
     ) -> Result<Vec<ParkedItem>, StorageError> {
         self.defect
-            .parked_items(&self.inner, projection, persistence_id, limit)
+            .parked_items(&*self.inner, projection, persistence_id, limit)
             .await
     }
 
@@ -343,7 +344,7 @@ impl OffsetStore for BrokenOffsetStore {
         persistence_id: &PersistenceId,
     ) -> Result<u32, StorageError> {
         self.defect
-            .begin_retry(&self.inner, claim, persistence_id)
+            .begin_retry(&*self.inner, claim, persistence_id)
             .await
     }
 
@@ -354,7 +355,7 @@ impl OffsetStore for BrokenOffsetStore {
         reason: &str,
     ) -> Result<(), StorageError> {
         self.defect
-            .note_parked(&self.inner, claim, persistence_id, reason)
+            .note_parked(&*self.inner, claim, persistence_id, reason)
             .await
     }
 
@@ -363,11 +364,11 @@ impl OffsetStore for BrokenOffsetStore {
         replacement: Replacement,
         work: Option<SessionWork>,
     ) -> Result<(), StorageError> {
-        self.defect.replace(&self.inner, replacement, work).await
+        self.defect.replace(&*self.inner, replacement, work).await
     }
 
     async fn live_version(&self, name: &str) -> Result<Option<u32>, StorageError> {
-        self.defect.live_version(&self.inner, name).await
+        self.defect.live_version(&*self.inner, name).await
     }
 
     fn has_transactions(&self) -> bool {

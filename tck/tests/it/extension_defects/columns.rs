@@ -2,7 +2,7 @@
 
 use actix_persistence_storage_api::{
     AdditionalColumn, ChangeKind, ColumnValue, ExtensionError, SqlValue, StateChange,
-    StateExtensions, StateStore, StorageError, StorageErrorKind,
+    StateExtensions, StorageError, StorageErrorKind,
 };
 use async_trait::async_trait;
 

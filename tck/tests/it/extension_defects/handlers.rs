@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::{
     ChangeHandler, ChangeKind, ExtensionError, PersistenceId, Session, Sql, SqlRow, SqlValue,
-    StateChange, StateExtensions, StateStore, StateUpdate, StorageError,
+    StateChange, StateExtensions, StateUpdate, StorageError,
 };
 use async_trait::async_trait;
 use futures_util::FutureExt;

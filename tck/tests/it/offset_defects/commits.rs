@@ -1,6 +1,5 @@
 //! Defects of commits.
 
-use actix_persistence_sqlite::SqliteOffsetStore;
 use actix_persistence_storage_api::{
     OffsetStore, Operation, Progress, ProgressCommit, ProjectionKey, SessionWork, Skipped,
     StorageError, StorageErrorKind,

@@ -3,7 +3,6 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use actix_persistence_sqlite::SqliteOffsetStore;
 use actix_persistence_storage_api::{
     OffsetStore, ParkedId, ParkedItem, ParkedRequest, PersistenceId, ProgressCommit,
     ProjectionChange, ProjectionKey, SessionWork, ShareClaim, StorageError, StorageErrorKind,

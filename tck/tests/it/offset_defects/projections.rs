@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use actix_persistence_sqlite::SqliteOffsetStore;
 use actix_persistence_storage_api::{
     OffsetStore, Operation, Progress, ProjectionChange, ProjectionKey, ProjectionRecord,
     ShareClaim, StorageError, StorageErrorKind,
@@ -250,7 +249,7 @@ pub(crate) struct InitializesOneInstance(Arc<AtomicBool>);
 
 #[async_trait]
 impl OffsetDefect for InitializesOneInstance {
-    async fn initialize(&self, inner: &SqliteOffsetStore) -> Result<(), StorageError> {
+    async fn initialize(&self, inner: &dyn OffsetStore) -> Result<(), StorageError> {
         match self.0.swap(true, Ordering::SeqCst) {
             true => Err(StorageError::new(
                 StorageErrorKind::SchemaMismatch,

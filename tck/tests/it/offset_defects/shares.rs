@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use actix_persistence_sqlite::SqliteOffsetStore;
 use actix_persistence_storage_api::{
     OffsetStore, Operation, Progress, ProgressCommit, ProjectionChange, ProjectionKey,
     ProjectionRecord, SessionWork, ShareClaim, StorageError, StorageErrorKind, TakenShare,

@@ -1,6 +1,5 @@
 //! Defects of the versions of projections.
 
-use actix_persistence_sqlite::SqliteOffsetStore;
 use actix_persistence_storage_api::{
     OffsetStore, ProgressCommit, ProjectionChange, ProjectionKey, ProjectionRecord, Replacement,
     SessionWork, StorageError, StorageErrorKind,
@@ -192,7 +191,7 @@ pub(crate) struct ResumesBesideReplacements;
 impl OffsetDefect for ResumesBesideReplacements {
     async fn change(
         &self,
-        inner: &SqliteOffsetStore,
+        inner: &dyn OffsetStore,
         projection: &ProjectionKey,
         change: ProjectionChange,
     ) -> Result<(), StorageError> {
@@ -203,7 +202,7 @@ impl OffsetDefect for ResumesBesideReplacements {
 
     async fn replace(
         &self,
-        inner: &SqliteOffsetStore,
+        inner: &dyn OffsetStore,
         replacement: Replacement,
         work: Option<SessionWork>,
     ) -> Result<(), StorageError> {
@@ -227,7 +226,7 @@ pub(crate) struct ReplacesBesideCommits;
 impl OffsetDefect for ReplacesBesideCommits {
     async fn commit(
         &self,
-        inner: &SqliteOffsetStore,
+        inner: &dyn OffsetStore,
         commit: ProgressCommit,
         work: Option<SessionWork>,
     ) -> Result<(), StorageError> {
@@ -236,7 +235,7 @@ impl OffsetDefect for ReplacesBesideCommits {
 
     async fn replace(
         &self,
-        inner: &SqliteOffsetStore,
+        inner: &dyn OffsetStore,
         replacement: Replacement,
         work: Option<SessionWork>,
     ) -> Result<(), StorageError> {
