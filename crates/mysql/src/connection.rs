@@ -54,6 +54,7 @@ pub struct OpenSession {
 
 impl Connector for MysqlConnector {
     const ACQUIRE_TIMEOUT_KEY: &'static str = "acquire-timeout";
+    const WRITERS_LOOK_FIRST: bool = true;
 
     type Dialect = Mysql;
     type Open = OpenSession;
@@ -67,6 +68,11 @@ impl Connector for MysqlConnector {
                 "the server does not answer in time; see whether it is overloaded or hangs, or raise 'connect-timeout'",
             ))
         })
+    }
+
+    async fn check(&self, open: &mut OpenSession) -> Result<(), SqlError> {
+        opening::check(&mut open.connection, self, Role::Writer).await?;
+        Ok(())
     }
 
     fn connection(open: &mut OpenSession) -> &mut MySqlConnection {

@@ -3,6 +3,8 @@
 mod listening;
 mod opening;
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use actix_persistence_sql::{
@@ -26,6 +28,8 @@ const FRESH: Duration = Duration::from_secs(1);
 pub struct PostgresConnector {
     source: ServerSource<sqlx::Postgres>,
     options: PostgresOptions,
+    /// True if it was logged that the server does not wait for its disk.
+    warned: Arc<AtomicBool>,
 }
 
 /// A connection, and which session of the server it is.
@@ -40,6 +44,7 @@ impl PostgresConnector {
         Ok(Self {
             source: ServerSource::new(options.pool(), &options.server, &KIND)?,
             options: options.clone(),
+            warned: Arc::default(),
         })
     }
 
@@ -56,13 +61,14 @@ impl PostgresConnector {
         let mut connection = PgConnection::connect_with(&options)
             .await
             .map_err(SqlError::of_connecting)?;
-        let id = opening::set_up(&mut connection, &self.options, role).await?;
+        let id = opening::set_up(&mut connection, self, role).await?;
         Ok(OpenSession { connection, id })
     }
 }
 
 impl Connector for PostgresConnector {
     const ACQUIRE_TIMEOUT_KEY: &'static str = "acquire-timeout";
+    const WRITERS_LOOK_FIRST: bool = true;
 
     type Dialect = Postgres;
     type Open = OpenSession;
@@ -75,6 +81,11 @@ impl Connector for PostgresConnector {
                 "the server does not answer in time; see whether it is overloaded or hangs, or raise 'connect-timeout'",
             ))
         })
+    }
+
+    async fn check(&self, open: &mut OpenSession) -> Result<(), SqlError> {
+        opening::check(&mut open.connection, self, Role::Writer).await?;
+        Ok(())
     }
 
     fn connection(open: &mut OpenSession) -> &mut ConnectionOf<Postgres> {

@@ -208,6 +208,7 @@ macro_rules! test_opening {
         $crate::test_functions! { $tables; journal::opening;
             a_wrong_password_is_named_and_never_shown
             a_database_that_does_not_exist_is_named
+            a_session_that_has_ended_is_no_error_of_the_next_store
             no_server_is_trouble_that_waiting_may_cure
             a_server_that_accepts_and_says_nothing_is_given_up_in_time
             the_column_of_payloads_is_chosen_when_the_tables_are_made;

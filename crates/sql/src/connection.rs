@@ -137,7 +137,7 @@ impl<C: Connector> Connections<C> {
         detached(Operation::Initialize, async move {
             let not_stored = not_stored::<C>(Operation::Initialize);
             let look_again = |error| not_stored(connector.look_again(error));
-            set_up(&*connector, &schema, auto_initialize)
+            set_up(&*connector, &writers, &schema, auto_initialize)
                 .await
                 .map_err(look_again)?;
             let lease = writers.take(writers.wait()).await.map_err(look_again)?;

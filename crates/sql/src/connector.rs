@@ -31,6 +31,12 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
     /// Opens a connection and checks that it is what durability needs.
     fn open(&self, role: Role) -> impl Future<Output = Result<Self::Open, SqlError>> + Send;
 
+    /// Checks again that a connection which writes is what durability needs: the server may have been changed since it was
+    /// opened.
+    fn check(&self, _open: &mut Self::Open) -> impl Future<Output = Result<(), SqlError>> + Send {
+        std::future::ready(Ok(()))
+    }
+
     /// Returns the driver's connection.
     fn connection(open: &mut Self::Open) -> &mut ConnectionOf<Self::Dialect>;
 
@@ -108,6 +114,10 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
     /// and ends that statement: it may take as long as it likes, and would hold its locks as long. Returns whether the
     /// request has reached the database.
     fn abandon(&self, open: Self::Open) -> impl Future<Output = bool> + Send;
+
+    /// True if a connection that writes looks first whether there is anything to set up: it can be opened whatever tables there
+    /// are, and most stores are opened when theirs are ready.
+    const WRITERS_LOOK_FIRST: bool;
 
     /// The key of the setting for the time that a call waits for one of them.
     const ACQUIRE_TIMEOUT_KEY: &'static str;

@@ -155,6 +155,7 @@ impl SqliteConnector {
 
 impl Connector for SqliteConnector {
     const ACQUIRE_TIMEOUT_KEY: &'static str = "busy-timeout";
+    const WRITERS_LOOK_FIRST: bool = false;
 
     type Dialect = Sqlite;
     type Open = OpenFile;

@@ -62,6 +62,24 @@ pub(super) async fn open(
         ServerSource::Pool(pool) => MySqlConnectOptions::clone(&pool.connect_options()),
     });
     let mut connection = login.connect().await.map_err(unreachable)?;
+    let (server, id) = check(&mut connection, connector, role).await?;
+    let limits = limits(options, role);
+    let sql = limits.fill(SET_SESSION);
+    connection.execute(sqlx::raw_sql(sql)).await?;
+    let sql = limits.fill(match server.is_mariadb {
+        true => LIMIT_MARIADB,
+        false => LIMIT_MYSQL,
+    });
+    connection.execute(sqlx::raw_sql(sql)).await?;
+    Ok((connection, id))
+}
+
+/// Fails if the server is not what durability needs.
+pub(super) async fn check(
+    connection: &mut MySqlConnection,
+    connector: &MysqlConnector,
+    role: Role,
+) -> Result<(Server, SessionId), SqlError> {
     // As text: nothing answers the end of a prepared statement, and the system holds back what is sent next until the server's
     // system says that it has that, some 40 ms later.
     let row = connection.fetch_one(sqlx::raw_sql(SERVER)).await?;
@@ -69,7 +87,7 @@ pub(super) async fn open(
     let id = SessionId::of(&row)?;
     server.check_version()?;
     if role != Role::Reader {
-        server.check_writing(options)?;
+        server.check_writing(&connector.options)?;
         // Once for all stores of a database, and not again when connections are lost.
         if let Some(cause) = server.shows_commits_early()
             && !connector.warned.swap(true, Ordering::Relaxed)
@@ -81,15 +99,7 @@ pub(super) async fn open(
             );
         }
     }
-    let limits = limits(options, role);
-    let sql = limits.fill(SET_SESSION);
-    connection.execute(sqlx::raw_sql(sql)).await?;
-    let sql = limits.fill(match server.is_mariadb {
-        true => LIMIT_MARIADB,
-        false => LIMIT_MYSQL,
-    });
-    connection.execute(sqlx::raw_sql(sql)).await?;
-    Ok((connection, id))
+    Ok((server, id))
 }
 
 /// Ends another session of the same user.
@@ -125,7 +135,7 @@ pub(super) async fn restore(
 
 /// The answers of a server about itself.
 #[derive(Debug)]
-struct Server {
+pub(super) struct Server {
     is_mariadb: bool,
     version: (u64, u64, u64),
     text: String,

@@ -1,5 +1,6 @@
 //! A new session: checked, and made independent of what the server, the database or the role is set to.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix_persistence_sql::{Role, SqlError};
@@ -8,6 +9,8 @@ use sqlx::{Executor, PgConnection, Row};
 
 use crate::queries::{END_SESSION, RESTORE_SESSION, SESSION, SET_SESSION};
 use crate::{PostgresOptions, SynchronousCommit};
+
+use super::PostgresConnector;
 
 /// The oldest that has transaction numbers of 64 bits under the names used here.
 const OLDEST_VERSION: i64 = 130_000;
@@ -26,11 +29,11 @@ pub(crate) struct SessionId {
 /// Checks and sets what must hold of a session.
 pub(crate) async fn set_up(
     connection: &mut PgConnection,
-    options: &PostgresOptions,
+    connector: &PostgresConnector,
     role: Role,
 ) -> Result<SessionId, SqlError> {
-    let id = check(connection, role).await?;
-    set(connection, options, role).await?;
+    let id = check(connection, connector, role).await?;
+    set(connection, &connector.options, role).await?;
     Ok(id)
 }
 
@@ -86,7 +89,12 @@ async fn set(
     Ok(())
 }
 
-async fn check(connection: &mut PgConnection, role: Role) -> Result<SessionId, SqlError> {
+/// Fails if the server is not what durability needs.
+pub(crate) async fn check(
+    connection: &mut PgConnection,
+    connector: &PostgresConnector,
+    role: Role,
+) -> Result<SessionId, SqlError> {
     let row = sqlx::query(SESSION)
         .persistent(false)
         .fetch_one(connection)
@@ -116,7 +124,9 @@ async fn check(connection: &mut PgConnection, role: Role) -> Result<SessionId, S
         ));
     }
     let reaches_the_disk: bool = row.try_get(4)?;
-    if !reaches_the_disk && matches!(role, Role::SetUp { .. }) {
+    // Once for all stores of a schema, and not again when connections are lost.
+    if !reaches_the_disk && role != Role::Reader && !connector.warned.swap(true, Ordering::Relaxed)
+    {
         tracing::warn!(
             "the server runs with fsync = off: a crash of its machine may destroy the database"
         );

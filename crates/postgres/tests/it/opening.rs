@@ -1,9 +1,11 @@
 //! The tables that initialising makes, checks and refuses.
 
 use actix_persistence_postgres::{PostgresJournal, PostgresOptions, SynchronousCommit};
-use actix_persistence_sql_tests::Tables;
 use actix_persistence_sql_tests::journal::opening;
-use actix_persistence_storage_api::{EventDeletion, Journal, StorageError, StorageErrorKind};
+use actix_persistence_sql_tests::{Tables, until_number};
+use actix_persistence_storage_api::{
+    EventDeletion, Journal, StateExtensions, StorageError, StorageErrorKind,
+};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -25,6 +27,35 @@ async fn without_auto_initialize_nothing_is_made() {
     let section = place.section().with("schema", "bank");
     let made = "SELECT count(*) FROM pg_namespace WHERE nspname = 'bank'";
     opening::without_auto_initialize_nothing_is_made(&place, section, made).await;
+}
+
+/// Someone alters the table of one store while another one on the same connections works.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_waits_for_a_lock_keeps_no_writer_from_the_others() {
+    let place = std::sync::Arc::new(Place::new().await);
+    let (plugin, section) = (place.plugin(), place.section().with("writers", 1));
+    place.open().await;
+    let journal = plugin.journal(&section).unwrap();
+    journal.initialize().await.unwrap();
+    let altering = tokio::spawn({
+        let place = std::sync::Arc::clone(&place);
+        let sql = "BEGIN; LOCK TABLE durable_state; SELECT pg_sleep(4); COMMIT";
+        async move { place.run(sql).await }
+    });
+    let locked = "SELECT count(*) FROM pg_locks WHERE relation = 'durable_state'::regclass AND mode = 'AccessExclusiveLock'";
+    until_number(&*place, locked, |locks| locks > 0).await;
+    let states = plugin.state_store(&section, &StateExtensions::default());
+    let states = states.unwrap();
+    let waiting = tokio::spawn(async move { states.initialize().await });
+    let waits =
+        "SELECT count(*) FROM pg_locks WHERE relation = 'durable_state'::regclass AND NOT granted";
+    until_number(&*place, waits, |waits| waits > 0).await;
+
+    store(&*journal, &id("a"), 1).await;
+
+    assert!(!altering.is_finished(), "the journal had to wait for it");
+    altering.await.unwrap();
+    waiting.await.unwrap().unwrap();
 }
 
 /// A server that has no encryption says so with one letter; it must hear nothing after that.

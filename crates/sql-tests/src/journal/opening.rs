@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use actix_persistence_storage_api::{Section, StorageError, StorageErrorKind};
+use actix_persistence_storage_api::{Section, StateExtensions, StorageError, StorageErrorKind};
 
 use crate::steps::{assert_error, chain, id, store};
 use crate::{OnServer, Tables};
@@ -43,6 +43,17 @@ pub async fn a_database_that_does_not_exist_is_named(place: &dyn OnServer) {
     let error = refusal(place, place.section().with("url", url)).await;
     assert_error(&error, StorageErrorKind::AccessDenied, "no such database");
     assert!(error.to_string().contains("/no_such_database"), "{error}");
+}
+
+/// A connection that stores share has just died when the next one of them is initialised.
+pub async fn a_session_that_has_ended_is_no_error_of_the_next_store(place: &dyn OnServer) {
+    let (plugin, section) = (place.plugin(), place.section());
+    let states = || plugin.state_store(&section, &StateExtensions::default());
+    let before = states().expect("the section is right");
+    before.initialize().await.expect("it makes its tables");
+    place.end_sessions().await;
+    let next = states().expect("the section is right");
+    next.initialize().await.expect("its tables are there");
 }
 
 /// Returns the section of stores on a server that would have this port of the machine.

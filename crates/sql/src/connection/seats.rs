@@ -90,6 +90,11 @@ impl<C: Connector> Seats<C> {
         Ok(seat.expect("the semaphore is never closed"))
     }
 
+    /// Returns a seat if there is a free one.
+    pub(super) fn vacant_now(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.free).try_acquire_owned().ok()
+    }
+
     /// Returns the connection of a seat, an idle one or a new one.
     pub(super) async fn sit(
         self: &Arc<Self>,
@@ -157,6 +162,11 @@ impl<C: Connector> Seats<C> {
 impl<C: Connector> Lease<C> {
     pub(super) fn connection(&mut self) -> &mut ConnectionOf<C::Dialect> {
         C::connection(&mut self.open)
+    }
+
+    /// Fails if the server is not what durability needs any more.
+    pub(super) async fn check(&mut self) -> Result<(), SqlError> {
+        self.home.connector.check(&mut self.open).await
     }
 
     pub(super) async fn begin(&mut self, begin: &'static str) -> Result<(), SqlError> {
