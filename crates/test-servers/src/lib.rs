@@ -15,6 +15,7 @@ mod recipe;
 mod residents;
 mod secret;
 mod server;
+mod temporary_folder;
 mod watcher;
 
 pub use database::Database;
@@ -23,3 +24,4 @@ pub use error::ServerError;
 pub use fault_proxy::{Cut, Direction, FaultProxy, Flow};
 pub use home::remove_all;
 pub use server::Server;
+pub use temporary_folder::TemporaryFolder;

@@ -17,6 +17,7 @@ mod dependency_rule;
 mod features;
 mod fix;
 mod gate;
+mod memory;
 mod package;
 mod planted;
 mod progress;

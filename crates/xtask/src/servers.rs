@@ -1,7 +1,6 @@
 //! Database servers for the tests: started before them, stopped after them, whatever happens.
 
 pub(crate) mod install;
-mod memory;
 
 use std::env;
 use std::path::Path;
@@ -12,11 +11,9 @@ use actix_persistence_test_servers::{Database, Server};
 use anyhow::Context;
 use cargo_metadata::Package;
 
+use crate::memory;
 use crate::progress::{self, Step};
 use crate::workspace::Workspace;
-
-/// The folder of the lock files, in the target folder: cargo lets integration tests put theirs there.
-const LOCKS: &str = "tmp";
 
 /// The servers that the tests of some packages need; stopped when dropped.
 pub(crate) struct Servers {
@@ -34,7 +31,9 @@ impl Servers {
 
     /// Starts them as [`start_for`](Self::start_for) does, with their data in memory if there is room.
     pub(crate) fn start_in_memory_for(workspace: &Workspace, packages: &[&Package]) -> Self {
-        Self::start_in(&memory::folder(), workspace, needed_by(packages))
+        let disk = env::temp_dir();
+        let folder = memory::folder().unwrap_or(&disk);
+        Self::start_in(folder, workspace, needed_by(packages))
     }
 
     /// Starts these, but for those for which a variable of the environment names a URL.
@@ -57,8 +56,7 @@ impl Servers {
                 false
             }
         });
-        let locks = workspace.metadata.target_directory.join(LOCKS);
-        for (database, outcome) in start_all(folder, &needed, locks.as_std_path()) {
+        for (database, outcome) in start_all(folder, &needed, &workspace.locks()) {
             match outcome {
                 Ok(server) => servers.running.push((database, server)),
                 Err(error) => servers.missing.push((database, error)),

@@ -2,6 +2,7 @@
 
 mod doctests;
 mod failures;
+mod files;
 pub(crate) mod job;
 pub(crate) mod lanes;
 pub(crate) mod program;
@@ -18,6 +19,7 @@ use cargo_metadata::Package;
 use crate::progress::Step;
 use crate::servers::Servers;
 use crate::workspace::{self, Workspace};
+use files::FilesInMemory;
 use job::Job;
 use program::TestProgram;
 use report::{Report, Run};
@@ -56,6 +58,7 @@ pub(crate) fn everything_passes() -> anyhow::Result<bool> {
 fn run_tests(options: &Options) -> anyhow::Result<Report> {
     let workspace = Workspace::load()?;
     let members = selected(&workspace, &options.packages)?;
+    let files = FilesInMemory::make(&workspace);
     let mut report = Report::default();
 
     let (programs, servers) = thread::scope(|scope| {
@@ -73,7 +76,9 @@ fn run_tests(options: &Options) -> anyhow::Result<Report> {
             report.add_faults_of(&servers);
             let mut jobs: Vec<_> = programs
                 .iter()
-                .map(|program| Job::program(program, &servers))
+                .map(|program| {
+                    Job::program(program, &servers).with(|command| files.tell(program, command))
+                })
                 .collect();
             if !options.quick {
                 jobs.extend(Job::doctests(&members, options, &servers));

@@ -35,6 +35,15 @@ impl Workspace {
         members
     }
 
+    /// Returns the folder of the lock files for folders of servers and tests, in the target folder: cargo lets integration tests
+    /// put theirs there.
+    pub(crate) fn locks(&self) -> PathBuf {
+        self.metadata
+            .target_directory
+            .join("tmp")
+            .into_std_path_buf()
+    }
+
     /// Returns the members of these names.
     pub(crate) fn members_called(&self, names: &[&str]) -> Vec<&Package> {
         let mut members = self.members();

@@ -57,6 +57,12 @@ impl Job {
         }
     }
 
+    /// Returns the run with its command changed.
+    pub(crate) fn with(mut self, change: impl FnOnce(&mut Command)) -> Self {
+        self.command.as_mut().map(change);
+        self
+    }
+
     /// Returns the run of a part of the program, under a name of its own, and with a variable.
     pub(crate) fn of_part(
         mut self,
@@ -65,10 +71,9 @@ impl Job {
         variable: Option<(&str, &str)>,
     ) -> Self {
         name.clone_into(&mut self.name);
-        if let Some(command) = &mut self.command {
+        self.with(|command| {
             command.args(arguments).envs(variable);
-        }
-        self
+        })
     }
 
     /// Makes the run of the doctests of these packages; `None` if none has a library.

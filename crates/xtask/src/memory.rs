@@ -1,31 +1,28 @@
-//! The folder for the data of servers that only answer tests, and are never killed: in memory if there is room, for a
-//! disk costs them a fifth of their time. Servers that are killed keep their data on a disk: MariaDB writes its log in
-//! another way where it is in memory.
+//! The folder for what only tests use, and no machine that goes down has to leave whole: in memory if there is room, for a disk
+//! costs servers a fifth of their time, and SQLite a third. Servers that are killed keep their data on a disk: MariaDB writes its
+//! log in another way where it is in memory.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{env, fs};
 
 use rustix::fs::StatFs;
 
 /// The variable that names the folder for temporary files.
-const VARIABLE: &str = "TMPDIR";
+pub(crate) const VARIABLE: &str = "TMPDIR";
 /// The folder in memory that every Linux has.
 const IN_MEMORY: &str = "/dev/shm";
 /// The type of a file system in memory, see statfs(2).
 const TMPFS: i128 = 0x0102_1994;
-/// The bytes that must be free in the folder: both servers together take up to 1 GiB.
+/// The bytes that must be free in the folder: both servers together take up to 1 GiB, and programs
+/// that use none less than that.
 const ROOM: u128 = 4 << 30;
 /// The memory that must be available, in KiB: tests and compilers take the rest.
 const MEMORY: u64 = 8 << 20;
 
-/// Returns the folder for temporary files: that of the environment if there is one, else one in memory if there is
-/// room, else the usual one.
-pub(super) fn folder() -> PathBuf {
-    if env::var_os(VARIABLE).is_none() && is_roomy(Path::new(IN_MEMORY)) {
-        IN_MEMORY.into()
-    } else {
-        env::temp_dir()
-    }
+/// Returns the folder in memory; `None` if there is not enough room, or the environment names a folder for temporary files.
+pub(crate) fn folder() -> Option<&'static Path> {
+    let folder = Path::new(IN_MEMORY);
+    (env::var_os(VARIABLE).is_none() && is_roomy(folder)).then_some(folder)
 }
 
 fn is_roomy(folder: &Path) -> bool {
