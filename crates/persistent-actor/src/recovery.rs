@@ -1,12 +1,14 @@
 //! The part of its past that an actor asks for.
 
 mod current_state;
+pub(crate) mod decoded_pages;
 pub(crate) mod event_pages;
 pub(crate) mod process;
 mod read_only;
 mod recovery_replies;
 mod replay_filter;
 mod snapshot_search;
+mod standing;
 mod take_over;
 
 use actix_persistence_storage_api::{ReplayRange, SequenceNr, SnapshotCriteria};

@@ -1,7 +1,4 @@
-//! Reads and decodes the events of one id, page by page, and proves that none is missing.
-
-use std::collections::VecDeque;
-use std::sync::Arc;
+//! Reads the events of one id, page by page, and proves that none is missing.
 
 use actix_persistence_journal_actor::{JournalHandle, ReplayFilterMode};
 use actix_persistence_storage_api::{
@@ -10,32 +7,25 @@ use actix_persistence_storage_api::{
 };
 use actix_persistence_store_actor::Reply;
 
+use crate::RecoveryError;
 use crate::environment::Environment;
 use crate::recovery::replay_filter::{Offered, ReplayFilter};
-use crate::schema::{self, Schema};
-use crate::serializer::shown;
 use crate::stores::patience::{self, in_time};
-use crate::time_slice::TimeSlice;
-use crate::{DecodedEvent, Event, RecoveryError, Serializers};
-
-/// The number of bytes of decrypted and decompressed payloads after which a portion of a page ends: 4 MiB.
-const PORTION: usize = 4 * 1024 * 1024;
 
 /// The rest of a replay from one number to another, both inclusive.
 ///
 /// Events that are deleted while they are read are never passed over: the replay fails, and finds the snapshot that
 /// covers them when it starts over. Events are counted and missed as the journal returns them; then the replay filter
-/// sees them, and what it lets pass is decoded.
+/// sees them.
 ///
 /// The next page is asked for as soon as the one before it is there, so that the journal reads while events are decoded
 /// and applied. Pages are read one after the other, as without that: each shows what was deleted until then. No more than
-/// two pages and the filter's window is in memory, as they are stored. Compressed ones may be a hundred times larger when
-/// they are decoded, so a page is decoded in portions.
-pub(crate) struct EventPages<E> {
+/// two pages and the filter's window is in memory, as they are stored.
+///
+/// It knows no type of events, so that all of it is compiled once.
+pub(crate) struct EventPages {
     journal: JournalHandle,
     persistence_id: PersistenceId,
-    serializers: Serializers,
-    schema: Arc<Schema<E>>,
     filter: Option<ReplayFilter>,
     instead_of: Option<Box<RecoveryError>>,
     /// The highest number that was deleted before the replay began; the snapshot that was found covers these events, or
@@ -43,8 +33,6 @@ pub(crate) struct EventPages<E> {
     deleted_before: SequenceNr,
     /// The page that was requested from the journal, and of which nothing was returned yet.
     ahead: Option<Ahead>,
-    /// The rest of a page, of which the events before these were decoded.
-    undecoded: VecDeque<EventRecord>,
     next: SequenceNr,
     to: SequenceNr,
     left: u64,
@@ -58,7 +46,7 @@ struct Ahead {
     page: Reply<Result<ReplayPage, StorageError>>,
 }
 
-impl<E: Event> EventPages<E> {
+impl EventPages {
     /// Makes a replay from `range.from` to `range.to`, where the journal must have every event above `deleted_before`,
     /// the highest number that was deleted when the recovery began.
     pub(crate) fn new(
@@ -73,16 +61,10 @@ impl<E: Event> EventPages<E> {
             persistence_id: persistence_id.clone(),
             source,
         })?;
-        let schema = schema::of_event().map_err(|source| RecoveryError::Upcasters {
-            persistence_id: persistence_id.clone(),
-            source,
-        })?;
         Ok(Self {
             filter: ReplayFilter::new(&journal.settings().replay_filter),
             journal,
             persistence_id,
-            serializers: environment.serializers.clone(),
-            schema,
             next: range.from.max(1),
             to: range.to,
             left: max_events,
@@ -90,26 +72,21 @@ impl<E: Event> EventPages<E> {
             instead_of: None,
             deleted_before,
             ahead: None,
-            undecoded: VecDeque::new(),
         })
     }
 
-    /// Requires every event, even those that may have been deleted, because a snapshot cannot be used.
-    pub(crate) fn instead_of_snapshot(mut self, why: Option<Box<RecoveryError>>) -> Self {
-        self.instead_of = why;
-        self
+    /// Returns the id whose events these are.
+    pub(crate) fn persistence_id(&self) -> &PersistenceId {
+        &self.persistence_id
     }
 
-    /// Returns the next stored events in order, those of a page or the next portion of them; empty at the end.
-    pub(crate) async fn next_portion(&mut self) -> Result<Vec<DecodedEvent<E>>, RecoveryError> {
-        if self.undecoded.is_empty() {
-            self.undecoded = self.next_page().await?.into();
-        }
-        self.decode_portion().await
+    /// Requires every event, even those that may have been deleted, because a snapshot cannot be used.
+    pub(crate) fn instead_of_snapshot(&mut self, why: Option<Box<RecoveryError>>) {
+        self.instead_of = why;
     }
 
     /// Returns what the filter lets pass of the next page of which it lets anything pass; empty at the end.
-    async fn next_page(&mut self) -> Result<Vec<EventRecord>, RecoveryError> {
+    pub(crate) async fn next_page(&mut self) -> Result<Vec<EventRecord>, RecoveryError> {
         while self.wants_more() {
             let passed = match self.read_page().await {
                 Err(missing @ RecoveryError::EventMissing { .. }) => {
@@ -245,39 +222,8 @@ impl<E: Event> EventPages<E> {
         Ok(released)
     }
 
-    /// Decodes events of the page until they have used up a portion.
-    async fn decode_portion(&mut self) -> Result<Vec<DecodedEvent<E>>, RecoveryError> {
-        let mut decoded = Vec::new();
-        let (mut slice, mut bytes) = (TimeSlice::begin(), 0);
-        while bytes < PORTION
-            && let Some(record) = self.undecoded.pop_front()
-        {
-            let (event, unwrapped) = self.decode(&record)?;
-            decoded.push(event);
-            bytes += unwrapped;
-            slice.share().await;
-        }
-        Ok(decoded)
-    }
-
-    /// Decodes an event; returns the size of its payload, decrypted and decompressed, as well.
-    fn decode(&mut self, record: &EventRecord) -> Result<(DecodedEvent<E>, usize), RecoveryError> {
-        let sequence_nr = record.sequence_nr;
-        self.check_order(sequence_nr)?;
-        let read = self
-            .schema
-            .read_event(&self.serializers, &self.persistence_id, record);
-        read.map_err(|source| RecoveryError::Event {
-            persistence_id: self.persistence_id.clone(),
-            sequence_nr,
-            serializer_id: record.payload.serializer_id,
-            manifest: shown(&record.payload.manifest),
-            source,
-        })
-    }
-
     /// An event that contradicts one already given is the last resort: the filter sees those within its window.
-    fn check_order(&mut self, sequence_nr: SequenceNr) -> Result<(), RecoveryError> {
+    pub(crate) fn check_order(&mut self, sequence_nr: SequenceNr) -> Result<(), RecoveryError> {
         let mode = self.journal.settings().replay_filter.mode;
         let tolerant = matches!(mode, ReplayFilterMode::Warn | ReplayFilterMode::Off);
         if sequence_nr <= self.given && !tolerant {

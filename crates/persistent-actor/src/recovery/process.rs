@@ -2,18 +2,16 @@
 
 use std::sync::Arc;
 
-use actix_persistence_journal_actor::{JournalHandle, Standing};
-use actix_persistence_storage_api::{
-    Fence, Operation, PersistenceId, Revision, SequenceNr, StorageError, WriterId,
-};
+use actix_persistence_journal_actor::Standing;
+use actix_persistence_storage_api::{PersistenceId, Revision, SequenceNr, WriterId};
 use actix_persistence_store_actor::RecoveryPermit;
 
 use crate::actor::stored_as::ReadState;
 use crate::environment::Environment;
-use crate::recovery::current_state::{current_state, store_failed};
-use crate::recovery::event_pages::EventPages;
+use crate::recovery::current_state::current_state;
+use crate::recovery::decoded_pages::DecodedPages;
 use crate::recovery::snapshot_search::{Found, SnapshotSearch};
-use crate::stores::patience::{self, in_time};
+use crate::recovery::standing;
 use crate::{DecodedEvent, Event, Recovery, RecoveryError, Snapshot, SnapshotOffer, TakeOver};
 
 /// The result of one step of a recovery, for the actor.
@@ -36,7 +34,7 @@ pub(crate) enum RecoveryStep<E, S> {
 
 /// A recovery: asks for the permit, finds out where the id stands, and fetches snapshot and events.
 ///
-/// The recovery never passes over what is deleted meanwhile: see [`EventPages`]. A read-only replay asks for no permit.
+/// The recovery never passes over what is deleted meanwhile: see [`EventPages`](crate::recovery::event_pages::EventPages). A read-only replay asks for no permit.
 pub(crate) struct RecoveryProcess<E, S> {
     environment: Arc<Environment>,
     persistence_id: PersistenceId,
@@ -61,7 +59,7 @@ enum Stage<E, S> {
         search: Box<SnapshotSearch<S>>,
         standing: Standing,
     },
-    Events(Box<EventPages<E>>),
+    Events(Box<DecodedPages<E>>),
     Completed,
 }
 
@@ -120,7 +118,10 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
             self.go_on_in_turn().await?;
             match &mut self.stage {
                 &mut Stage::Begin(writer, take_over) => {
-                    let standing = self.begin(writer, take_over).await?;
+                    let (permit, standing) =
+                        standing::begin(&self.environment, &self.persistence_id, writer, take_over)
+                            .await?;
+                    self.permit = Some(permit);
                     self.takes_over_first = match take_over {
                         TakeOver::BeforeRecovery => Some(writer),
                         TakeOver::WithFirstWrite => None,
@@ -130,7 +131,9 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
                 }
                 &mut Stage::ReadState { read, writes } => {
                     if writes {
-                        self.permit = Some(self.permit_of_state_store().await?);
+                        let id = &self.persistence_id;
+                        let permit = standing::permit_of_state_store(&self.environment, id).await?;
+                        self.permit = Some(permit);
                     }
                     let (environment, id) = (&self.environment, &self.persistence_id);
                     let (revision, state) = current_state(environment, id, read).await?;
@@ -138,7 +141,7 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
                     return Ok(RecoveryStep::State { revision, state });
                 }
                 Stage::ReadHead => {
-                    let standing = self.read_head().await?;
+                    let standing = standing::read(&self.environment, &self.persistence_id).await?;
                     self.stage = self.search(standing);
                     return Ok(RecoveryStep::Begun(standing));
                 }
@@ -154,7 +157,8 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
                             self.stage = Stage::Events(Box::new(pages));
                         }
                         Err(error) => {
-                            let standing = self.moved_on(error).await?;
+                            let id = &self.persistence_id;
+                            let standing = standing::moved_on(&self.environment, id, error).await?;
                             if let Some(writer) = self.takes_over_first {
                                 // Others have taken over since, and the actor that asked for it is to be the one
                                 // writer.
@@ -184,72 +188,10 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
         let reads = matches!(self.stage, Stage::Snapshot { .. } | Stage::Events(_));
         if reads && self.permit.as_ref().is_some_and(RecoveryPermit::is_lost) {
             self.permit = None;
-            let permit = self.journal()?.recovery_permit().await;
-            self.permit = Some(permit.map_err(|source| self.journal_error(source))?);
+            let permit = standing::permit(&self.environment, &self.persistence_id).await?;
+            self.permit = Some(permit);
         }
         Ok(())
-    }
-
-    async fn permit_of_state_store(&self) -> Result<RecoveryPermit, RecoveryError> {
-        let failed = |source| store_failed(&self.persistence_id, source);
-        let store = self.environment.stores.state_store().map_err(failed)?;
-        store.recovery_permit().await.map_err(failed)
-    }
-
-    fn journal(&self) -> Result<&JournalHandle, RecoveryError> {
-        let journal = self.environment.stores.journal();
-        journal.map_err(|source| self.journal_error(source))
-    }
-
-    async fn begin(
-        &mut self,
-        writer: WriterId,
-        take_over: TakeOver,
-    ) -> Result<Standing, RecoveryError> {
-        let journal = self.journal()?;
-        let permit = journal.recovery_permit().await;
-        let permit = permit.map_err(|source| self.journal_error(source))?;
-        let (limit, id) = (patience::for_reading(journal), self.persistence_id.clone());
-        let standing = match take_over {
-            TakeOver::WithFirstWrite => {
-                let looking = journal.look(id.clone(), writer);
-                in_time(Operation::ReadHead, id, limit, looking).await
-            }
-            TakeOver::BeforeRecovery => {
-                let taking_over = journal.take_over(id.clone(), writer);
-                let taken = in_time(Operation::TakeOver, id, limit, taking_over).await;
-                taken.map(Standing::from)
-            }
-        };
-        self.permit = Some(permit);
-        standing.map_err(|source| self.journal_error(source))
-    }
-
-    async fn read_head(&self) -> Result<Standing, RecoveryError> {
-        let (journal, id) = (self.journal()?, self.persistence_id.clone());
-        let reading = journal.read_head(id.clone());
-        let limit = patience::for_reading(journal);
-        let head = in_time(Operation::ReadHead, id, limit, reading)
-            .await
-            .map_err(|source| self.journal_error(source))?;
-        Ok(Standing {
-            highest_sequence_nr: head.highest_sequence_nr,
-            deleted_to: head.deleted_to,
-            fence: Fence::TakesOver { from: head.epoch },
-        })
-    }
-
-    /// Looks again, because a snapshot is younger than the last look: others may have gone on, even after this recovery
-    /// has raised the epoch, as they can take the id over from that one. What was fenced stays so.
-    async fn moved_on(&self, error: RecoveryError) -> Result<Standing, RecoveryError> {
-        let RecoveryError::SnapshotAhead { sequence_nr, .. } = &error else {
-            return Err(error);
-        };
-        let now = self.read_head().await?;
-        if now.highest_sequence_nr < *sequence_nr {
-            return Err(error);
-        }
-        Ok(now)
     }
 
     fn search(&self, standing: Standing) -> Stage<E, S> {
@@ -271,7 +213,7 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
         snapshot_sequence_nr: SequenceNr,
         instead_of: Option<Box<RecoveryError>>,
         standing: Standing,
-    ) -> Result<EventPages<E>, RecoveryError> {
+    ) -> Result<DecodedPages<E>, RecoveryError> {
         let highest = standing.highest_sequence_nr;
         let range = self.recovery.events_after(snapshot_sequence_nr, highest);
         let deleted_to = standing.deleted_to;
@@ -282,7 +224,7 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
                 source: instead_of,
             });
         }
-        let pages = EventPages::new(
+        let pages = DecodedPages::new(
             &self.environment,
             self.persistence_id.clone(),
             range,
@@ -290,12 +232,5 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
             deleted_to,
         )?;
         Ok(pages.instead_of_snapshot(instead_of))
-    }
-
-    fn journal_error(&self, source: StorageError) -> RecoveryError {
-        RecoveryError::Journal {
-            persistence_id: self.persistence_id.clone(),
-            source,
-        }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_persistence_storage_api::{Operation, PersistenceId, ReplayRange, SequenceNr};
 
 use crate::environment::Environment;
-use crate::recovery::event_pages::EventPages;
+use crate::recovery::decoded_pages::DecodedPages;
 use crate::recovery::process::{RecoveryProcess, RecoveryStep};
 use crate::stores::patience::{self, in_time};
 use crate::time_slice::TimeSlice;
@@ -114,7 +114,7 @@ pub async fn replay_events<E: Event, S>(
     let head = in_time(Operation::ReadHead, id, limit, reading)
         .await
         .map_err(failed)?;
-    let mut pages = EventPages::new(
+    let mut pages = DecodedPages::new(
         environment,
         persistence_id.clone(),
         ReplayRange::new(range.from, range.to.min(head.highest_sequence_nr)),
