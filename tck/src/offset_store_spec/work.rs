@@ -106,14 +106,17 @@ async fn run_works_of_one_share_one_after_the_other(
     let stores = [subject.share(), subject.another().await?];
     let counts = Arc::new(Counts::make(&subject).await?);
     let taken = taken(subject.store()).await?;
-    let under_way = Arc::new(AtomicUsize::new(0));
+    let [under_way, ended] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
     let calls = (0..CALLS).map(|nr| {
         let store = stores[nr % 2].clone();
         let (taken, counts) = (taken.clone(), Arc::clone(&counts));
-        let under_way = Arc::clone(&under_way);
+        let [under_way, ended] = [&under_way, &ended].map(Arc::clone);
         async move {
-            // So that all of them begin before any has ended.
+            // So that all of them begin before any has ended, but for the one that stores: after it no work runs.
             yield_now().await;
+            while nr == 0 && ended.load(Ordering::SeqCst) == 0 {
+                yield_now().await;
+            }
             let beside = under_way.clone();
             let work = SessionWork::new(move |session| {
                 Box::pin(async move {
@@ -133,7 +136,9 @@ async fn run_works_of_one_share_one_after_the_other(
                 })
             });
             let commit = step(&taken, &format!("{nr}"));
-            match store.commit(commit, Some(work)).await {
+            let committed = store.commit(commit, Some(work)).await;
+            ended.fetch_add(1, Ordering::SeqCst);
+            match committed {
                 Ok(()) => Ok(Some(nr)),
                 Err(error) if error.is_not_stored() => {
                     let source = error.source().map(ToString::to_string);
