@@ -48,7 +48,8 @@ pub use groups_together::{
 };
 pub use live_query::a_live_query_gives_every_last_state_of_a_thousand;
 pub use new_states::{
-    readers_miss_no_new_state_of_any_partition, readers_miss_no_new_state_of_one_partition,
+    readers_meet_writers_in_one_partition, readers_miss_no_new_state_of_any_partition,
+    readers_miss_no_new_state_of_one_partition,
 };
 pub use pages::{
     a_condition_takes_its_own_values_and_stands_alone, many_changes_of_one_number_are_all_read,

@@ -1,5 +1,7 @@
 //! The order in which queries read states: docs/adr/0005-commit-order.md.
 
+use std::time::Duration;
+
 use actix_persistence_sql_tests::states;
 use actix_persistence_storage_api::{
     Payload, PersistenceId, StateChangesQuery, StateStore, StateUpdate,
@@ -164,7 +166,8 @@ async fn readers_miss_no_new_state_beside_many_transactions_that_do_not_end() {
     let prepared = Prepared::new(&place, 2_000).await;
     let read = tokio::spawn({
         let place = std::sync::Arc::clone(&place);
-        async move { states::readers_miss_no_new_state_of_one_partition(&*place).await }
+        let time = Duration::from_millis(1_500);
+        async move { states::readers_meet_writers_in_one_partition(&*place, time).await }
     });
     let read = read.await;
     prepared.roll_back(&place).await;

@@ -1,7 +1,7 @@
 //! Readers that poll without a pause while others only insert: a state that is missed stays missed, because nothing overwrites
 //! it.
 //!
-//! Some seconds, unless `ACTIX_PERSISTENCE_TEST_SCALE=full` as `cargo xtask soak` sets it.
+//! For half a second, unless `ACTIX_PERSISTENCE_TEST_SCALE=full` as `cargo xtask soak` sets it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,6 +23,9 @@ const PAGE: usize = 97;
 /// The length of the pages once all is stored: writers may be far ahead.
 const LAST_PAGES: usize = 1_000;
 
+/// The time for which they work in a test, as a rule: for hundreds of states and of pages.
+const SHORT: Duration = Duration::from_millis(500);
+
 /// The number of writers and readers, and the time for which they work.
 struct Load {
     writers: usize,
@@ -36,11 +39,19 @@ struct Load {
 /// # Panics
 /// If a reader misses a state, or gets one twice.
 pub async fn readers_miss_no_new_state_of_one_partition(tables: &dyn Tables) {
+    readers_meet_writers_in_one_partition(tables, SHORT).await;
+}
+
+/// Does the same for `short` and again for as long, where half a second is too little.
+///
+/// # Panics
+/// If a reader misses a state, or gets one twice.
+pub async fn readers_meet_writers_in_one_partition(tables: &dyn Tables, short: Duration) {
     for (writers, readers) in [(2, 1), (8, 4)] {
         let load = Load {
             writers,
             readers,
-            time: time(Duration::from_millis(1_500), Duration::from_mins(5)),
+            time: time(short, Duration::from_mins(5)),
             partitions: 1,
         };
         load.run(tables).await;
@@ -55,7 +66,7 @@ pub async fn readers_miss_no_new_state_of_any_partition(tables: &dyn Tables) {
     let load = Load {
         writers: 16,
         readers: 4,
-        time: time(Duration::from_millis(1_500), Duration::from_mins(10)),
+        time: time(SHORT, Duration::from_mins(10)),
         partitions: PARTITIONS,
     };
     load.run(tables).await;

@@ -163,21 +163,16 @@ impl FrameHeader {
 impl Sum {
     /// Goes on over these bytes, of which there are a multiple of 8.
     fn of(self, bytes: &[u8], is_big_endian: bool) -> Self {
-        let read = |word: &[u8]| {
-            let word = word.try_into().unwrap_or_default();
-            if is_big_endian {
-                u32::from_be_bytes(word)
-            } else {
-                u32::from_le_bytes(word)
-            }
+        let read = match is_big_endian {
+            true => u32::from_be_bytes,
+            false => u32::from_le_bytes,
         };
-        bytes
-            .chunks_exact(8)
-            .fold(self, |Self(first, second), pair| {
-                let first = first.wrapping_add(read(&pair[..4])).wrapping_add(second);
-                let second = second.wrapping_add(read(&pair[4..])).wrapping_add(first);
-                Self(first, second)
-            })
+        let Self(mut first, mut second) = self;
+        for &[a, b, c, d, e, f, g, h] in bytes.as_chunks().0 {
+            first = first.wrapping_add(read([a, b, c, d])).wrapping_add(second);
+            second = second.wrapping_add(read([e, f, g, h])).wrapping_add(first);
+        }
+        Self(first, second)
     }
 }
 
