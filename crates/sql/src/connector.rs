@@ -31,8 +31,8 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
     /// Opens a connection and checks that it is what durability needs.
     fn open(&self, role: Role) -> impl Future<Output = Result<Self::Open, SqlError>> + Send;
 
-    /// Checks again that a connection which writes is what durability needs: the server may have been changed since it was
-    /// opened.
+    /// Checks again that a connection which writes is what durability needs, where
+    /// [writers look first](Self::WRITERS_LOOK_FIRST): the server may have been changed since it was opened.
     fn check(&self, _open: &mut Self::Open) -> impl Future<Output = Result<(), SqlError>> + Send {
         std::future::ready(Ok(()))
     }

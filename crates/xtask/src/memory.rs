@@ -1,5 +1,5 @@
 //! The folder for what only tests use, and no machine that goes down has to leave whole: in memory if there is room, for a disk
-//! costs servers a fifth of their time, and SQLite a third. Servers that are killed keep their data on a disk: MariaDB writes its
+//! costs servers a fifth of their time, and SQLite a quarter. Servers that are killed keep their data on a disk: MariaDB writes its
 //! log in another way where it is in memory.
 
 use std::path::Path;

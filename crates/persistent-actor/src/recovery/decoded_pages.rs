@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{EventRecord, PersistenceId, ReplayRange, SequenceNr};
+use actix_persistence_storage_api::EventRecord;
 
 use crate::environment::Environment;
 use crate::recovery::event_pages::EventPages;
@@ -26,21 +26,8 @@ pub(crate) struct DecodedPages<E> {
 }
 
 impl<E: Event> DecodedPages<E> {
-    /// Makes a replay as [`EventPages::new`] does.
-    pub(crate) fn new(
-        environment: &Environment,
-        persistence_id: PersistenceId,
-        range: ReplayRange,
-        max_events: u64,
-        deleted_before: SequenceNr,
-    ) -> Result<Self, RecoveryError> {
-        let pages = EventPages::new(
-            environment,
-            persistence_id,
-            range,
-            max_events,
-            deleted_before,
-        )?;
+    /// Fails if the type declares older forms that cannot be.
+    pub(crate) fn new(environment: &Environment, pages: EventPages) -> Result<Self, RecoveryError> {
         let schema = schema::of_event().map_err(|source| RecoveryError::Upcasters {
             persistence_id: pages.persistence_id().clone(),
             source,
@@ -51,12 +38,6 @@ impl<E: Event> DecodedPages<E> {
             serializers: environment.serializers.clone(),
             undecoded: VecDeque::new(),
         })
-    }
-
-    /// Requires every event, even those that may have been deleted, because a snapshot cannot be used.
-    pub(crate) fn instead_of_snapshot(mut self, why: Option<Box<RecoveryError>>) -> Self {
-        self.pages.instead_of_snapshot(why);
-        self
     }
 
     /// Returns the next stored events in order, those of a page or the next portion of them; empty at the end.

@@ -81,8 +81,9 @@ impl EventPages {
     }
 
     /// Requires every event, even those that may have been deleted, because a snapshot cannot be used.
-    pub(crate) fn instead_of_snapshot(&mut self, why: Option<Box<RecoveryError>>) {
+    pub(crate) fn instead_of_snapshot(mut self, why: Option<Box<RecoveryError>>) -> Self {
         self.instead_of = why;
+        self
     }
 
     /// Returns what the filter lets pass of the next page of which it lets anything pass; empty at the end.
@@ -222,7 +223,7 @@ impl EventPages {
         Ok(released)
     }
 
-    /// An event that contradicts one already given is the last resort: the filter sees those within its window.
+    /// Fails if the event contradicts one that was given before: the last resort, for the filter sees those within its window.
     pub(crate) fn check_order(&mut self, sequence_nr: SequenceNr) -> Result<(), RecoveryError> {
         let mode = self.journal.settings().replay_filter.mode;
         let tolerant = matches!(mode, ReplayFilterMode::Warn | ReplayFilterMode::Off);

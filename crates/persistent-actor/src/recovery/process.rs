@@ -10,6 +10,7 @@ use crate::actor::stored_as::ReadState;
 use crate::environment::Environment;
 use crate::recovery::current_state::current_state;
 use crate::recovery::decoded_pages::DecodedPages;
+use crate::recovery::event_pages::EventPages;
 use crate::recovery::snapshot_search::{Found, SnapshotSearch};
 use crate::recovery::standing;
 use crate::{DecodedEvent, Event, Recovery, RecoveryError, Snapshot, SnapshotOffer, TakeOver};
@@ -34,7 +35,7 @@ pub(crate) enum RecoveryStep<E, S> {
 
 /// A recovery: asks for the permit, finds out where the id stands, and fetches snapshot and events.
 ///
-/// The recovery never passes over what is deleted meanwhile: see [`EventPages`](crate::recovery::event_pages::EventPages). A read-only replay asks for no permit.
+/// The recovery never passes over what is deleted meanwhile: see [`EventPages`]. A read-only replay asks for no permit.
 pub(crate) struct RecoveryProcess<E, S> {
     environment: Arc<Environment>,
     persistence_id: PersistenceId,
@@ -224,13 +225,13 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
                 source: instead_of,
             });
         }
-        let pages = DecodedPages::new(
+        let pages = EventPages::new(
             &self.environment,
             self.persistence_id.clone(),
             range,
             self.recovery.replay_max,
             deleted_to,
         )?;
-        Ok(pages.instead_of_snapshot(instead_of))
+        DecodedPages::new(&self.environment, pages.instead_of_snapshot(instead_of))
     }
 }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{Operation, PersistenceId, ReplayRange, SequenceNr};
+use actix_persistence_storage_api::{PersistenceId, ReplayRange, SequenceNr};
 
 use crate::environment::Environment;
 use crate::recovery::decoded_pages::DecodedPages;
+use crate::recovery::event_pages::EventPages;
 use crate::recovery::process::{RecoveryProcess, RecoveryStep};
-use crate::stores::patience::{self, in_time};
+use crate::recovery::standing;
 use crate::time_slice::TimeSlice;
 use crate::{Event, EventMeta, PersistentActor, RecoveryError};
 
@@ -104,23 +105,15 @@ pub async fn replay_events<E: Event, S>(
     mut state: S,
     mut fold: impl FnMut(&mut S, &EventMeta, E),
 ) -> Result<S, RecoveryError> {
-    let failed = |source| RecoveryError::Journal {
-        persistence_id: persistence_id.clone(),
-        source,
-    };
-    let journal = environment.stores.journal().map_err(failed)?;
-    let reading = journal.read_head(persistence_id.clone());
-    let (id, limit) = (persistence_id.clone(), patience::for_reading(journal));
-    let head = in_time(Operation::ReadHead, id, limit, reading)
-        .await
-        .map_err(failed)?;
-    let mut pages = DecodedPages::new(
+    let standing = standing::read(environment, &persistence_id).await?;
+    let pages = EventPages::new(
         environment,
-        persistence_id.clone(),
-        ReplayRange::new(range.from, range.to.min(head.highest_sequence_nr)),
+        persistence_id,
+        ReplayRange::new(range.from, range.to.min(standing.highest_sequence_nr)),
         u64::MAX,
-        head.deleted_to,
+        standing.deleted_to,
     )?;
+    let mut pages = DecodedPages::new(environment, pages)?;
     loop {
         let events = pages.next_portion().await?;
         if events.is_empty() {

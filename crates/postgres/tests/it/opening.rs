@@ -29,32 +29,29 @@ async fn without_auto_initialize_nothing_is_made() {
     opening::without_auto_initialize_nothing_is_made(&place, section, made).await;
 }
 
-/// Someone alters the table of one store while another one on the same connections works.
+/// Someone alters the table of one store while another one on the same connections works. A call waits for a connection for a
+/// shorter time than the first store for the lock.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_waits_for_a_lock_keeps_no_writer_from_the_others() {
-    let place = std::sync::Arc::new(Place::new().await);
-    let (plugin, section) = (place.plugin(), place.section().with("writers", 1));
+    let place = Place::new().await;
+    let section = place.section().with("writers", 1);
+    let (plugin, section) = (place.plugin(), section.with("acquire-timeout", "15s"));
     place.open().await;
     let journal = plugin.journal(&section).unwrap();
     journal.initialize().await.unwrap();
-    let altering = tokio::spawn({
-        let place = std::sync::Arc::clone(&place);
-        let sql = "BEGIN; LOCK TABLE durable_state; SELECT pg_sleep(4); COMMIT";
-        async move { place.run(sql).await }
-    });
-    let locked = "SELECT count(*) FROM pg_locks WHERE relation = 'durable_state'::regclass AND mode = 'AccessExclusiveLock'";
-    until_number(&*place, locked, |locks| locks > 0).await;
+    let mut altering = place.connection().await;
+    execute(&mut altering, "BEGIN; LOCK TABLE durable_state").await;
     let states = plugin.state_store(&section, &StateExtensions::default());
     let states = states.unwrap();
     let waiting = tokio::spawn(async move { states.initialize().await });
     let waits =
         "SELECT count(*) FROM pg_locks WHERE relation = 'durable_state'::regclass AND NOT granted";
-    until_number(&*place, waits, |waits| waits > 0).await;
+    until_number(&place, waits, |waits| waits > 0).await;
 
     store(&*journal, &id("a"), 1).await;
 
-    assert!(!altering.is_finished(), "the journal had to wait for it");
-    altering.await.unwrap();
+    assert!(!waiting.is_finished(), "its table is still locked");
+    execute(&mut altering, "COMMIT").await;
     waiting.await.unwrap().unwrap();
 }
 

@@ -65,8 +65,8 @@ pub(super) async fn set_up<C: Connector>(
 
 /// Returns whether a writer that is free finds the tables as they must be, and may write to them.
 ///
-/// What goes wrong is not reported: a session of its own has more time, and no store waits for it. Fails if there is no
-/// connection to be had.
+/// An error of the look is not reported: the session of its own has more time, and no store waits for it. Fails if the server
+/// cannot be reached.
 async fn is_set_up<C: Connector>(
     connector: &C,
     writers: &Arc<Seats<C>>,
