@@ -1,6 +1,7 @@
 //! A database of a test's own on a server: what the tests need of it besides.
 
 use std::any::Any;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -23,6 +24,13 @@ pub trait OnServer: Tables {
 
     /// Ends all sessions of the database but its own.
     async fn end_sessions(&self);
+
+    /// Returns the statements that lock a table for a time against every reader and writer, as a change of the table by
+    /// another application does.
+    fn locks_for(&self, table: &str, time: Duration) -> String;
+
+    /// Returns the query for the number of transactions and locks of the plugin that have not ended.
+    fn counts_transactions_and_locks(&self) -> &'static str;
 
     /// Returns the statement with which the server sleeps for a second.
     fn sleeps_a_second(&self) -> &'static str;

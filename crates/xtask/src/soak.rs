@@ -30,7 +30,7 @@ struct LongTest {
 }
 
 /// The longest are first, so that none of them is alone in the end.
-const LONG_TESTS: [LongTest; 10] = [
+const LONG_TESTS: [LongTest; 12] = [
     LongTest {
         name: "snapshots that are removed or rolled back between two lives",
         package: torture::PACKAGE,
@@ -68,6 +68,22 @@ const LONG_TESTS: [LongTest; 10] = [
         package: "actix-persistence-mysql",
         program: "it",
         filter: "readers_miss_no_new_state_of",
+        variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
+        measures: false,
+    },
+    LongTest {
+        name: "stores on PostgreSQL that start while sessions end, tables are locked and calls are dropped",
+        package: "actix-persistence-postgres",
+        program: "it",
+        filter: "stores_that_start_at_random_moments",
+        variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
+        measures: false,
+    },
+    LongTest {
+        name: "stores on MariaDB that start while sessions end, tables are locked and calls are dropped",
+        package: "actix-persistence-mysql",
+        program: "it",
+        filter: "stores_that_start_at_random_moments",
         variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
         measures: false,
     },

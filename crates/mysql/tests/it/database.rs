@@ -49,12 +49,14 @@ pub(crate) async fn end_sessions(connection: &mut MySqlConnection, database: &st
 }
 
 pub(crate) async fn connect(url: &str) -> MySqlConnection {
+    let connected = try_connect(url).await;
+    connected.unwrap_or_else(|error| panic!("no connection to the server of the tests: {error}"))
+}
+
+/// Fails if the server ends the session before it answers, for one.
+pub(crate) async fn try_connect(url: &str) -> Result<MySqlConnection, sqlx::Error> {
     let options: MySqlConnectOptions = url.parse().unwrap();
-    options
-        .disable_statement_logging()
-        .connect()
-        .await
-        .unwrap_or_else(|error| panic!("no connection to the server of the tests: {error}"))
+    options.disable_statement_logging().connect().await
 }
 
 /// The accounts of the one who may only log in: a server may have one without a name at `localhost`, which would

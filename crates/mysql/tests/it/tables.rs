@@ -10,7 +10,7 @@ use actix_persistence_storage_api::{Journal, Origin, Plugin, Section};
 use async_trait::async_trait;
 use sqlx::AssertSqlSafe;
 
-use crate::database::{end_sessions, execute, fresh};
+use crate::database::{end_sessions, execute, fresh, try_connect};
 use crate::place::Place;
 
 fn section_of(url: &str) -> Section {
@@ -58,8 +58,10 @@ impl Tables for Place {
     }
 
     async fn try_run(&self, sql: &str) -> Result<(), String> {
+        let connected = try_connect(&self.url()).await;
+        let mut connection = connected.map_err(|error| error.to_string())?;
         let sql = sqlx::raw_sql(AssertSqlSafe(sql.to_owned()));
-        let done = sql.execute(&mut self.connection().await).await;
+        let done = sql.execute(&mut connection).await;
         done.map(drop).map_err(|error| error.to_string())
     }
 
@@ -130,6 +132,17 @@ impl OnServer for Place {
     async fn end_sessions(&self) {
         let mut connection = self.connection().await;
         end_sessions(&mut connection, self.database.name()).await;
+    }
+
+    fn locks_for(&self, table: &str, time: Duration) -> String {
+        let seconds = time.as_secs_f64();
+        format!("LOCK TABLES {table} WRITE; DO SLEEP({seconds}); UNLOCK TABLES")
+    }
+
+    fn counts_transactions_and_locks(&self) -> &'static str {
+        "SELECT (SELECT COUNT(*) FROM information_schema.innodb_trx AS t JOIN information_schema.processlist AS p \
+                 ON p.id = t.trx_mysql_thread_id WHERE p.db = DATABASE()) \
+              + (IS_USED_LOCK(CONCAT('actix_persistence.', MD5(DATABASE()))) IS NOT NULL)"
     }
 
     fn sleeps_a_second(&self) -> &'static str {

@@ -44,12 +44,14 @@ pub(crate) fn patient(url: impl Into<String>) -> PostgresOptions {
 }
 
 async fn connect(url: &str) -> PgConnection {
+    let connected = try_connect(url).await;
+    connected.unwrap_or_else(|error| panic!("no connection to the server of the tests: {error}"))
+}
+
+/// Fails if the server ends the session before it answers, for one.
+pub(crate) async fn try_connect(url: &str) -> Result<PgConnection, sqlx::Error> {
     let options: PgConnectOptions = url.parse().unwrap();
-    options
-        .disable_statement_logging()
-        .connect()
-        .await
-        .unwrap_or_else(|error| panic!("no connection to the server of the tests: {error}"))
+    options.disable_statement_logging().connect().await
 }
 
 impl TestDatabase {

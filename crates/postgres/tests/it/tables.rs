@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_persistence_postgres::PostgresPlugin;
 use actix_persistence_sql_tests::{OnServer, Tables, until_number};
@@ -9,7 +10,7 @@ use actix_persistence_storage_api::{Journal, Origin, Plugin, Section};
 use async_trait::async_trait;
 use sqlx::AssertSqlSafe;
 
-use crate::database::execute;
+use crate::database::{execute, try_connect};
 use crate::place::Place;
 
 fn section_of(url: &str) -> Section {
@@ -57,8 +58,10 @@ impl Tables for Place {
     }
 
     async fn try_run(&self, sql: &str) -> Result<(), String> {
+        let connected = try_connect(&self.url()).await;
+        let mut connection = connected.map_err(|error| error.to_string())?;
         let sql = sqlx::raw_sql(AssertSqlSafe(sql.to_owned()));
-        let done = sql.execute(&mut self.connection().await).await;
+        let done = sql.execute(&mut connection).await;
         done.map(drop).map_err(|error| error.to_string())
     }
 
@@ -121,6 +124,18 @@ impl OnServer for Place {
         let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
             WHERE datname = current_database() AND pid <> pg_backend_pid()";
         self.run(end).await;
+    }
+
+    fn locks_for(&self, table: &str, time: Duration) -> String {
+        let seconds = time.as_secs_f64();
+        format!("BEGIN; LOCK TABLE {table}; SELECT pg_sleep({seconds}); COMMIT")
+    }
+
+    fn counts_transactions_and_locks(&self) -> &'static str {
+        "SELECT (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+                 AND application_name = 'actix-persistence' AND xact_start IS NOT NULL) \
+              + (SELECT count(*) FROM pg_locks AS l JOIN pg_database AS d ON d.oid = l.database \
+                 WHERE d.datname = current_database() AND l.locktype = 'advisory')"
     }
 
     fn sleeps_a_second(&self) -> &'static str {
