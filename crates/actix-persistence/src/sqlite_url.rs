@@ -7,7 +7,7 @@ use actix_persistence_storage_api::{ConfigError, ConfigErrors, Origin};
 
 use crate::OpenError;
 
-/// The file as a `url`, in which some characters have a meaning of their own.
+/// Returns the `url` of a file, with the characters escaped that have a meaning in a URL. Fails if the path is not UTF-8.
 pub(crate) fn of(path: &Path) -> Result<String, OpenError> {
     SqliteOptions::url_of(path).ok_or_else(|| {
         OpenError::Config(ConfigErrors::one(ConfigError {

@@ -56,13 +56,14 @@ impl Cleanup {
         self
     }
 
-    /// Does a task with one id, by the method that the task names.
+    /// Does a task for one id: calls the method of the same name, such as
+    /// [`delete_events_to`](Self::delete_events_to) for [`Task::DeleteEventsTo`].
     ///
     /// # Errors
-    /// As that method.
+    /// The errors of that method.
     ///
     /// # Cancel safety
-    /// As that method.
+    /// The same as that of that method.
     pub async fn run(&self, task: Task, id: &PersistenceId) -> Result<(), CleanupError> {
         match task {
             Task::DeleteEventsTo(to) => self.delete_events_to(id, to).await,

@@ -280,7 +280,7 @@ impl Metadata {
 }
 
 impl Shared {
-    /// Returns the fields; `None` of data that is not of this library.
+    /// Returns the fields; `None` if another program stored the metadata, in a form of its own.
     fn fields(&self) -> Option<&Fields> {
         let decode = || fields::decode(self.payload.get()?);
         self.fields.get_or_init(decode).as_ref()

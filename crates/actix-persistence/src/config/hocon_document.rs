@@ -197,7 +197,7 @@ impl Builder {
         }
     }
 
-    /// An application's file is about much else; but a name that is spelt wrong should be seen.
+    /// Warns of keys outside `persistence`: most belong to the application, but one of them may be a name that is spelt wrong.
     fn warn_of_others(&mut self, config: &hocon::Config) {
         let mut others = Vec::new();
         for key in config.keys() {

@@ -88,7 +88,7 @@ impl Manifest {
         found.map(|(_, text)| text)
     }
 
-    /// Returns whether it is the manifest of any of today's values.
+    /// Returns whether a value of the type can be written under this manifest by the program as it is today.
     #[cfg(feature = "shape-lock")]
     pub(crate) fn has(&self, manifest: &str) -> bool {
         let mut others = self.others.iter();

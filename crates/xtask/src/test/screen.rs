@@ -7,7 +7,7 @@ use crate::progress;
 /// The number of a job, in the order in which the jobs begin.
 pub(crate) type JobNr = usize;
 
-/// Text for the terminal.
+/// A text that a job writes to the terminal.
 #[derive(Debug, PartialEq, Eq)]
 enum Text {
     /// A line of a job, for standard output.

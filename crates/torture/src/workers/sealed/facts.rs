@@ -224,7 +224,7 @@ pub(crate) fn note_of(command: u64) -> String {
 
 /// A form of the events.
 pub(crate) trait Form: Event + From<Fact> {
-    /// True if it stores one event in the place of several of today's.
+    /// True if one event of this form holds what several events of today's form hold.
     const SEVERAL: bool;
 
     fn seen(&self) -> &Seen;

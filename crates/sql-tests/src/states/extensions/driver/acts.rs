@@ -19,11 +19,11 @@ pub enum Act {
     RollBack(&'static str),
     /// Runs a text in a transaction within, which is dropped.
     Drop(&'static str),
-    /// Gives a text up after so many polls.
+    /// Runs a text, and drops the call after this many polls.
     GiveUp(&'static str, usize),
-    /// Gives a text with a value up after so many polls; it is prepared first.
+    /// Prepares and runs a text that takes a value, and drops the call after this many polls.
     GiveUpPrepared(&'static str, usize),
-    /// Gives the beginning of a transaction within up after so many polls.
+    /// Begins a transaction within, and drops the call after this many polls.
     GiveUpBegin(usize),
     /// Reads one row of a text, and leaves the others.
     ReadOne(&'static str),
