@@ -213,6 +213,11 @@ macro_rules! test_opening {
             a_server_that_accepts_and_says_nothing_is_given_up_in_time
             the_column_of_payloads_is_chosen_when_the_tables_are_made;
         }
+
+        #[tokio::test(flavor = "multi_thread")]
+        async fn stores_that_start_at_random_moments_lose_nothing() {
+            $crate::stores_that_start_at_random_moments_lose_nothing(async || $tables).await;
+        }
     };
 }
 

@@ -10,6 +10,7 @@ mod on_server;
 mod place;
 pub mod pools;
 mod random_starts;
+mod scale;
 pub mod states;
 pub mod steps;
 mod tables;

@@ -18,8 +18,9 @@ use futures_util::future::{join, join_all};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use crate::scale::scaled;
 use crate::steps::{chain, id, numbers, write};
-use crate::{OnServer, until_number};
+use crate::{OnServer, StoreKind, until_number};
 
 /// The longest time that a store which nothing disturbs may need on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -29,6 +30,11 @@ const DROPPED_WITHIN: u64 = 20_000;
 const LOCKED_FOR: [u64; 6] = [1, 5, 20, 100, 300, 1_200];
 /// The time between an error that passes and the next attempt.
 const PAUSE: Duration = Duration::from_millis(1);
+const KINDS: [StoreKind; 3] = [
+    StoreKind::Journal,
+    StoreKind::SnapshotStore,
+    StoreKind::StateStore,
+];
 const TABLES: [&str; 3] = ["event_journal", "snapshot", "durable_state"];
 
 /// Plays rounds with seeds of their own, each in a database of its own.
@@ -39,10 +45,7 @@ const TABLES: [&str; 3] = ["event_journal", "snapshot", "durable_state"];
 pub async fn stores_that_start_at_random_moments_lose_nothing<P: OnServer>(
     make_place: impl AsyncFn() -> P,
 ) {
-    let length = match std::env::var("ACTIX_PERSISTENCE_TEST_SCALE").as_deref() {
-        Ok("full") => Duration::from_mins(10),
-        _ => Duration::from_secs(1),
-    };
+    let length = scaled(Duration::from_secs(1), Duration::from_mins(10));
     let ends = Instant::now() + length;
     let (mut rounds, mut confirmed) = (0, 0);
     while rounds == 0 || Instant::now() < ends {
@@ -74,7 +77,7 @@ async fn play(place: &dyn OnServer, seed: u64) -> u64 {
     for number in 0..random.usize(3..=9) {
         let mut worker = Worker {
             process: processes[random.usize(..processes.len())].clone(),
-            kind: Kind::at_random(&mut random),
+            kind: KINDS[random.usize(..KINDS.len())],
             id: id(&number.to_string()),
             random: random.fork(),
             confirmed: 0,
@@ -139,16 +142,16 @@ impl Process {
         }
     }
 
-    fn open(&self, kind: Kind) -> Store {
+    fn open(&self, kind: StoreKind) -> Store {
         self.open_with(kind, &self.section)
     }
 
-    fn open_with(&self, kind: Kind, section: &Section) -> Store {
+    fn open_with(&self, kind: StoreKind, section: &Section) -> Store {
         let plugin = &self.plugin;
         let store = match kind {
-            Kind::Journal => plugin.journal(section).map(Store::Journal),
-            Kind::Snapshots => plugin.snapshot_store(section).map(Store::Snapshots),
-            Kind::States => {
+            StoreKind::Journal => plugin.journal(section).map(Store::Journal),
+            StoreKind::SnapshotStore => plugin.snapshot_store(section).map(Store::Snapshots),
+            StoreKind::StateStore => {
                 let states = plugin.state_store(section, &StateExtensions::default());
                 states.map(Store::States)
             }
@@ -159,7 +162,7 @@ impl Process {
     /// Stores of all kinds can be initialised once more, and more of them write at once than there are connections.
     async fn still_works(&self) {
         let all = (0..12).map(async |number| {
-            let kind = [Kind::Journal, Kind::Snapshots, Kind::States][number % 3];
+            let kind = KINDS[number % KINDS.len()];
             let store = self.open(kind);
             let id = PersistenceId::of("Last", &fastrand::u64(..).to_string());
             let works = async {
@@ -173,19 +176,6 @@ impl Process {
             works.unwrap_or_else(|_| panic!("{kind:?} is of no more use in {:?}", self.section));
         });
         join_all(all).await;
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    Journal,
-    Snapshots,
-    States,
-}
-
-impl Kind {
-    fn at_random(random: &mut Rng) -> Self {
-        [Self::Journal, Self::Snapshots, Self::States][random.usize(..3)]
     }
 }
 
@@ -265,7 +255,7 @@ impl Store {
 /// The only one that writes an id.
 struct Worker {
     process: Process,
-    kind: Kind,
+    kind: StoreKind,
     id: PersistenceId,
     random: Rng,
     confirmed: u64,

@@ -21,11 +21,6 @@ async fn refusal(options: PostgresOptions) -> StorageError {
 
 actix_persistence_sql_tests::test_opening!(server Place::new().await);
 
-#[tokio::test(flavor = "multi_thread")]
-async fn stores_that_start_at_random_moments_lose_nothing() {
-    actix_persistence_sql_tests::stores_that_start_at_random_moments_lose_nothing(Place::new).await;
-}
-
 #[tokio::test]
 async fn without_auto_initialize_nothing_is_made() {
     let place = Place::new().await;

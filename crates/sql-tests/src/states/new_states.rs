@@ -13,6 +13,7 @@ use futures_util::future::join_all;
 use tokio::task::JoinSet;
 
 use crate::Tables;
+use crate::scale::scaled;
 
 use super::{id, state, store};
 
@@ -51,7 +52,7 @@ pub async fn readers_meet_writers_in_one_partition(tables: &dyn Tables, short: D
         let load = Load {
             writers,
             readers,
-            time: time(short, Duration::from_mins(5)),
+            time: scaled(short, Duration::from_mins(5)),
             partitions: 1,
         };
         load.run(tables).await;
@@ -66,18 +67,10 @@ pub async fn readers_miss_no_new_state_of_any_partition(tables: &dyn Tables) {
     let load = Load {
         writers: 16,
         readers: 4,
-        time: time(SHORT, Duration::from_mins(10)),
+        time: scaled(SHORT, Duration::from_mins(10)),
         partitions: PARTITIONS,
     };
     load.run(tables).await;
-}
-
-fn time(short: Duration, full: Duration) -> Duration {
-    match std::env::var("ACTIX_PERSISTENCE_TEST_SCALE").as_deref() {
-        Ok("full") => full,
-        Ok(other) => panic!("the scale can be 'full' or absent, not '{other}'"),
-        Err(_) => short,
-    }
 }
 
 impl Load {
